@@ -56,6 +56,7 @@ Beside the package, in a clone, ``paper`` recomputes the theory's source claim b
 Everything public is loaded when it is first used, so ``import errorfloor`` costs next to nothing.
 """
 
+import gc
 from importlib import import_module
 from typing import Any
 
@@ -94,12 +95,23 @@ _NAMES = {
 __all__ = ["__version__", *_ROOMS, *_NAMES]
 
 
+def _loaded(module: str) -> Any:
+    """Load a module; nothing is looked through for garbage meanwhile, for what modules make is there to stay."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        return import_module(module)
+    finally:
+        if collects:
+            gc.enable()
+
+
 def __getattr__(name: str) -> Any:
     if name in _ROOMS:
-        return import_module(f"errorfloor.{name}")
+        return _loaded(f"errorfloor.{name}")
     if name in _NAMES:
         module, _, found = _NAMES[name].partition(":")
-        value = getattr(import_module(module), found or name)
+        value = getattr(_loaded(module), found or name)
         globals()[name] = value
         return value
     raise AttributeError(f"module 'errorfloor' has no attribute {name!r}")

@@ -24,7 +24,7 @@ from errorfloor.pricing.facts import FactsCache
 from errorfloor.server.statements import json_parts
 from errorfloor.service import Database
 from errorfloor.service.registering import enter_all
-from errorfloor.vault import register
+from houses import register_house
 
 HOME = str(Path(errorfloor.__file__).parent)
 FEW, MANY = 1000, 10_000
@@ -37,6 +37,12 @@ QUESTIONS = {
     "public covariance": "SELECT n_{0}, covar_pop(kwh, weight) AS a FROM readings GROUP BY n_{0}",
     "ordered": "SELECT t_{0}, avg(kwh) AS a FROM readings GROUP BY t_{0} ORDER BY a DESC",
     "constant": "SELECT n_{0}, avg(kwh * 1e-30) AS a FROM readings GROUP BY n_{0}",
+}
+
+GROWTH = {
+    "by day": {"column": "day", "part": "month"},
+    "by moment": {"column": "moment", "part": "month"},
+    "by batch": {"column": "batch"},
 }
 
 
@@ -66,7 +72,19 @@ def steps_of(work):
 
 @pytest.fixture(scope="module", params=[False, True], ids=["without owners", "with owners"])
 def readings(request, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("readings")
+    owner = {"owner": {"column": "who", "floor": 0.01}} if request.param else {}
+    with opened(tmp_path_factory.mktemp("readings"), **owner) as database:
+        yield database
+
+
+@pytest.fixture(scope="module", params=GROWTH)
+def growing(request, tmp_path_factory):
+    growth = GROWTH[request.param]
+    with opened(tmp_path_factory.mktemp("growing"), grows_by=growth, row_key=["id", growth["column"]]) as database:
+        yield database
+
+
+def opened(folder, **declared):
     keys = [
         f"{sql.format(n)} AS {name}_{n}"
         for n in (FEW, MANY)
@@ -76,9 +94,11 @@ def readings(request, tmp_path_factory):
             ("d", "DATE '2020-01-01' + (range % {})::INT"),
         )
     ]
+    months = "make_date(2024, (1 + range % 4)::INT, 5)"
     duckdb.sql(
         f"COPY (SELECT range AS id, range // 3 AS who, {', '.join(keys)}, (range % 6)::INT AS rooms, "
-        f"(range * 7919 % 100003)::INT AS weight, round(50 * random(), 3) AS kwh FROM range({2 * MANY})) "
+        f"(range * 7919 % 100003)::INT AS weight, {months} AS day, {months} + to_hours(range % 4) AS moment, "
+        f"'batch ' || (range % 4) AS batch, round(50 * random(), 3) AS kwh FROM range({2 * MANY})) "
         f"TO '{folder}/readings.parquet' (FORMAT parquet)"
     )
     types = {"n": "whole", "t": "text", "d": "date"}
@@ -87,20 +107,18 @@ def readings(request, tmp_path_factory):
         "version": "1",
         "row_key": ["id"],
         "public": dict.fromkeys(("id", "who", "rooms", "weight"), "whole")
+        | {"day": "date", "moment": "moment", "batch": "text"}
         | {f"{name}_{n}": kind for n in (FEW, MANY) for name, kind in types.items()},
         "private": {"kwh": {"range": [0, 50], "resolution": 0.001, "floor": 0.5}},
+        **declared,
     }
-    if request.param:
-        table["owner"] = {"column": "who", "floor": 0.01}
     catalogue = Catalogue.model_validate({"tables": {"readings": table}, "folder": folder})
-    with open_engine(catalogue.place, folder, read_only=False) as engine:
-        register(catalogue, "readings", engine=engine)
     keys = KeyRing.create(folder / "keys.json")
+    register_house(catalogue)
     engine = open_engine(catalogue.place, folder, read_only=True)
     ledger = MemoryLedger()
     enter_all(ledger, engine)
-    with Database(catalogue, engine=engine, ledger=ledger, keys=keys) as database:
-        yield database
+    return Database(catalogue, engine=engine, ledger=ledger, keys=keys)
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
@@ -114,6 +132,27 @@ def test_more_cells_take_no_more_steps_of_the_interpreter(readings, question):
         found[cells] = steps_of(lambda text=text: readings.ask(text, max_error=1e9 + 1))
     assert found[FEW] > 10_000  # steps are counted
     assert found[MANY] - found[FEW] < SPARE / 6
+
+
+def test_cells_of_parts_take_no_more_steps_of_the_interpreter_however_they_are_asked(growing):
+    column = growing.catalogue.tables["readings"].grows_by.column
+    found = {}
+    for cells in (FEW, MANY):
+        text = f"SELECT n_{cells}, {column}, avg(kwh) AS a, count(*) AS n FROM readings GROUP BY n_{cells}, {column}"
+        growing.ask(text, max_error=1e9)
+        assert len(growing.price(text, max_error=1e9).prepared.plan.snapshots[0].parts) == 4
+        growing._known = Known()
+        growing.ledger.forget(lambda kept: True)
+        bounds = {"a new text": 1e9 + 1, "a text seen before": 1e9 + 2, "the same again": 1e9 + 2}
+        found[cells] = {
+            what: steps_of(lambda text=text, bound=bound: growing.ask(text, max_error=bound))
+            for what, bound in bounds.items()
+        }
+        growing._known = Known()
+        found[cells]["the same after a restart"] = steps_of(lambda text=text: growing.ask(text, max_error=1e9 + 2))
+    for what, steps in found[FEW].items():
+        assert steps > 4000
+        assert found[MANY][what] - steps < SPARE / 6, what
 
 
 def test_levels_of_noise_are_few_however_many_kinds_of_cells_there_are(readings):

@@ -396,6 +396,33 @@ def test_cells_by_part_hold_the_truth_and_are_kept(home):
         assert again.to_arrow() == answer.to_arrow() and not any(again.fresh)
 
 
+def test_what_is_derived_is_certain_in_every_part_though_parts_have_other_bounds(tmp_path):
+    """Of few rows a sum is small, and a variance that it is divided by may be farther off than beside a large one."""
+    write_months(tmp_path, [1, 2])
+    lines = (tmp_path / "meters.csv").read_text().splitlines()
+    lines = [lines[0], *(one for one in lines[1:] if ",2024-02-" in one or one.startswith(("H1,", "H2,", "H3,")))]
+    (tmp_path / "meters.csv").write_text("\n".join(lines) + "\n")
+    write_catalogue(tmp_path)
+    told = [one for one in (tmp_path / "errorfloor.toml").read_text().splitlines() if not one.startswith("owner")]
+    (tmp_path / "errorfloor.toml").write_text("\n".join(told).replace("floor = 0.5", "floor = 0.0001"))
+    grow(tmp_path)
+    sql = "SELECT date_trunc('month', day) AS month, sum(kwh) / stddev_pop(kwh) AS v FROM meters GROUP BY month"
+    truth = {}
+    for month in ("01", "02"):
+        kwh = [float(one.split(",")[-1]) for one in lines[1:] if f",2024-{month}-" in one]
+        truth[f"2024-{month}-01"] = sum(kwh) / statistics.pstdev(kwh)
+    with ef.open(tmp_path / "errorfloor.toml") as db:
+        for bound in range(20):
+            answer = db.ask(sql, max_error=4 + bound / 10)
+            assert answer.max_error == {"v": pytest.approx(4 + bound / 10)}
+            for row in answer.to_arrow().to_pylist():
+                assert row["v"] is None or row["v_low"] <= truth[str(row["month"])] <= row["v_high"]
+        _, variance = (one.added for one in answer.prepared.outputs if one.added is not None)
+        assert variance.widest.high > 2 * variance.narrowest.high
+        again = db.ask(sql, max_error=4 + bound / 10)
+        assert again.to_arrow() == answer.to_arrow() and again.cells() == answer.cells()
+
+
 def test_a_part_is_never_taken_for_another_that_was_held_where_it_is_now(home, monkeypatch):
     """What is held is found by where a question lies in memory, which belongs to another once that is forgotten."""
     monkeypatch.setattr("errorfloor.answering.known.id", lambda one: 0, raising=False)

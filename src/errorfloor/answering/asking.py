@@ -4,11 +4,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from errorfloor.answering.advice import advice, affordable
 from errorfloor.answering.answer import Answer, Price
-from errorfloor.answering.by_part import laid_out_together
+from errorfloor.answering.by_part import as_drawn, laid_out_together
 from errorfloor.answering.releasing import look_and_release
 from errorfloor.answering.simulation import Simulation, rooms
 from errorfloor.charging import Charging, look
@@ -229,11 +230,11 @@ class Asking:
                 charges = piece.prepared.charges
                 keep(piece.read, replace(answered, outputs=tuple(paid), recorded=charges, shown=shown))
         if self.pieces[0].groups is not None:
-            shown = look(lambda: laid_out_together(self.prepared, found))
+            shown = look(lambda: laid_out_together(self._stated_of, found))
         table, places = shown
         quotas, whose = price.quotas, price.analyst
         fresh = self._fresh(settled)
-        return Answer(self.prepared, price.standings, quotas, self.is_dry, whose, table, places, fresh)
+        return Answer(price.prepared, price.standings, quotas, self.is_dry, whose, table, places, fresh)
 
     def _fresh(self, settled: Settlement) -> tuple[bool, ...]:
         """Say for each output with noise whether it was charged now; of those that are the same, the first one is."""
@@ -242,7 +243,13 @@ class Asking:
 
     def _stated(self, settled: Settlement, *, charged: bool = False) -> Price:
         stand = self.charging.stand(settled, charged=charged)
-        return Price(self.prepared, *stand, self.is_dry, self.charging.quotas.analyst)
+        return Price(self._stated_of, *stand, self.is_dry, self.charging.quotas.analyst)
+
+    @cached_property
+    def _stated_of(self) -> Prepared:
+        """The question with the noise that each of its cells has."""
+        parts = [(piece.groups, piece.prepared) for piece in self.pieces if piece.groups is not None]
+        return as_drawn(self.prepared, parts) if parts else self.prepared
 
 
 def _drawing(prepared: Prepared, ledger: Ledger, keys: Sequence[Key]) -> tuple[Key, ...]:

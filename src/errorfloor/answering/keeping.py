@@ -141,10 +141,15 @@ class Keeper:
 
         Raises LedgerError if it was changed since.
         """
-        wanted = [one.asked for one in read.found_by(wish)]
-        found = self.ledger.kept(set(wanted))
+        return self.find_each([read], wish)[0]
+
+    def find_each(self, questions: Sequence[ReadQuestion], wish: QuestionWish) -> list[tuple[KeptColumn | None, ...]]:
+        """Do the same for several questions at once."""
+        wanted = [[one.asked for one in read.found_by(wish)] for read in questions]
+        found = self.ledger.kept({asked for names in wanted for asked in names})
         answers = {one.number: self._opened(one) for one in found.values()}
-        return tuple(_column(answers[found[asked].number], asked) if asked in found else None for asked in wanted)
+        columns = {asked: _column(answers[one.number], asked) for asked, one in found.items()}
+        return [tuple(map(columns.get, names)) for names in wanted]
 
     def prepared(self, read: ReadQuestion, kept: Sequence[KeptColumn], engine: Engine) -> Prepared:
         """Give a question all of whose outputs were released before, from what is kept of them alone."""
@@ -187,6 +192,7 @@ class Keeper:
                 for one, found in zip(prepared.outputs, read.found_by(wish), strict=True)
             ],
             **({"absent": [one.to_dict() for one in prepared.plan.absent]} if prepared.plan.absent else {}),
+            **({"empty": [list(one) for one in prepared.empty]} if prepared.empty else {}),
         }
         try:
             return self.put(said, content)

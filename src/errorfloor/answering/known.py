@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 
 from errorfloor.answering.asking import Piece
-from errorfloor.answering.by_part import are_alike, groups_by_part, key_of_part, reading_part
+from errorfloor.answering.by_part import are_alike, beside, groups_by_part, key_of_part, of_kept, reading_part
 from errorfloor.answering.keeping import Keeper, KeptColumn
 from errorfloor.answering.releasing import laid_out
 from errorfloor.answering.unions import from_parts
@@ -21,6 +22,8 @@ from errorfloor.sql.question import Derived, Question, QuestionOutput, by_parts,
 from errorfloor.sql.record_ranges import Domains
 from errorfloor.sql.records import weighed
 from errorfloor.vault import Snapshot, snapshot
+
+MOST_DOUBTFUL = 3  # outputs of which all combinations are looked for; of more, all made of parts, or none
 
 
 @dataclass(frozen=True)
@@ -43,10 +46,25 @@ class Known:
             self.snapshots[name] = snapshot(catalogue, name, engine)
         return self.snapshots[name]
 
-    def read(self, text: str, catalogue: Catalogue, engine: Engine, *, later: bool = False) -> ReadQuestion:
-        """Read a question; raises CatalogueError where it reads parts that are lost, unless rows are read ``later``."""
+    def read(
+        self,
+        text: str,
+        catalogue: Catalogue,
+        engine: Engine,
+        *,
+        later: bool = False,
+        asked: tuple[Keeper, QuestionWish] | None = None,
+    ) -> ReadQuestion:
+        """Read a question; raises CatalogueError where it reads parts that are lost, unless rows are read ``later``.
+
+        Where it is ``asked`` with a wish for which it was released before, it is read as it was then, without a look at
+        any row.
+        """
         key = ("question", text, later)
-        found: ReadQuestion | None = self.facts.find(key) if isinstance(text, str) else None
+        own = key if asked is None else (*key, *asked[1].key)
+        found: ReadQuestion | None = None
+        if isinstance(text, str):
+            found = self.facts.find(key) or (None if asked is None else self.facts.find(own))
         if found is None or any(one.table_name not in catalogue.tables for one in found.snapshots):
             question = read_question(text, catalogue)
             names = (question.table, *(join.table for join in question.joins))
@@ -59,16 +77,32 @@ class Known:
             table = catalogue.tables[question.table]
             if table.hides_records:
                 question = weighed(question, Domains.of(table, snapshots))
-            found = ReadQuestion(text, question, table, snapshots)
-            found = self._by_parts(found, catalogue, engine)
+            whole = ReadQuestion(text, question, table, snapshots)
+            found = None if asked is None else self._as_released(whole, *asked)
+            key = key if found is None else own  # another wish may find it answered in another way
+            found = found or self._by_parts(whole, catalogue, engine)
             self.facts.keep(key, found, len(text))
         return found
+
+    def _as_released(self, read: ReadQuestion, keeper: Keeper, wish: QuestionWish) -> ReadQuestion | None:
+        """Give a question as all of it was released for a wish, some outputs made of parts, or none; or None.
+
+        Whether they have to be was found from public facts then, of the same snapshots.
+        """
+        doubtful = _doubtful(read)
+        sizes = range(len(doubtful), -1, -1) if len(doubtful) <= MOST_DOUBTFUL else (len(doubtful), 0)
+        for places in (places for size in sizes for places in combinations(doubtful, size) if doubtful):
+            one = replace(read, question=by_parts(read.question, places)) if places else read
+            own = wish.by_column(one.question.families)
+            if None not in keeper.find(one, own) or (
+                key_of_part(one, own) is not None and self._kept_parts(one, own, keeper)
+            ):
+                return one
+        return None
 
     def _by_parts(self, read: ReadQuestion, catalogue: Catalogue, engine: Engine) -> ReadQuestion:
         """Derive what has no bounded derivative from released parts; public columns only are read."""
         question = read.question
-        if read.table.hides_records:
-            return read
 
         def is_bounded(output: QuestionOutput) -> bool:
             alone = replace(question, outputs=(output,), sets=(), running=())
@@ -78,8 +112,7 @@ class Known:
                 return refused.fields["reason"] != "unbounded"  # what else is wrong is said of the whole question
             return True
 
-        doubtful = [place for place, one in enumerate(question.outputs) if is_made_of_parts(one.formula)]
-        unbounded = [place for place in doubtful if not is_bounded(question.outputs[place])]
+        unbounded = [place for place in _doubtful(read) if not is_bounded(question.outputs[place])]
         return replace(read, question=by_parts(question, unbounded)) if unbounded else read
 
     def plan(self, read: ReadQuestion, catalogue: Catalogue, engine: Engine) -> PlannedQuestion:
@@ -104,10 +137,7 @@ class Known:
         kept = keeper.find(read, wish)
         whole = [one for one in kept if one is not None]
         if len(whole) == len(kept):
-            found = keeper.prepared(read, whole, engine)
-            found = replace(found, shown=laid_out(found))
-            self.hold(found, read, wish)
-            return found
+            return self._given_again(read, wish, whole, engine, keeper)
         if found is None:
             found = prepare(self.plan(read, catalogue, engine), wish, engine)
             self.hold(found, read, wish)
@@ -123,18 +153,51 @@ class Known:
         if key is not None:
             whole: Prepared | None = self.facts.find(("prepared", id(read), *wish.key))
             if whole is None or not _is_of(whole.plan, read):
-                whole = prepare(self.plan(read, catalogue, engine), wish, engine)
+                whole = self._of_kept_parts(read, wish, engine, keeper)
+                whole = whole or prepare(self.plan(read, catalogue, engine), wish, engine)
                 self.hold(whole, read, wish)
-            found = []
-            for name, groups in groups_by_part(whole, key).items():
+            found, there = [], groups_by_part(whole, key)
+            for name, groups in there.items():
                 part = self._part(read, name)
-                found.append(Piece(part, self.prepare(part, wish, catalogue, engine, keeper), groups))
+                prepared = self.prepare(part, wish, catalogue, engine, keeper)
+                found.append(Piece(part, prepared if prepared.is_kept else beside(prepared, read, there), groups))
+            if whole.recorded is None and all(one.prepared.recorded is not None for one in found):
+                whole = replace(whole, recorded=dict(pair for one in found for pair in one.prepared.charges.items()))
             if found and are_alike(whole, [piece.prepared for piece in found]):
                 self._check_numbers(whole)
                 return replace(whole, pieces=len(found)), found
         prepared = self.prepare(read, wish, catalogue, engine, keeper)
         self._check_numbers(prepared)
         return prepared, [Piece(read, prepared)]
+
+    def _given_again(
+        self, read: ReadQuestion, wish: QuestionWish, kept: Sequence[KeptColumn], engine: Engine, keeper: Keeper
+    ) -> Prepared:
+        """Give a question all of whose outputs are kept."""
+        found = keeper.prepared(read, kept, engine)
+        found = replace(found, shown=laid_out(found))
+        self.hold(found, read, wish)
+        return found
+
+    def _of_kept_parts(self, read: ReadQuestion, wish: QuestionWish, engine: Engine, keeper: Keeper) -> Prepared | None:
+        """Give a question as a whole from what is kept of all parts that have rows of it; None where any lacks."""
+        kept = self._kept_parts(read, wish, keeper)
+        each = [self._given_again(part, wish, one, engine, keeper) for part, one in kept]
+        return of_kept(read, each) if each else None
+
+    def _kept_parts(
+        self, read: ReadQuestion, wish: QuestionWish, keeper: Keeper
+    ) -> list[tuple[ReadQuestion, list[KeptColumn]]]:
+        """Give what is kept of each part that has rows of a question; nothing where any lacks."""
+        parts = [self._part(read, one.name) for one in read.snapshots[0].parts]
+        found = zip(parts, keeper.find_each(parts, wish), strict=True)
+        each = [(part, [column for column in one if column is not None], len(one)) for part, one in found]
+        kept = [(part, columns) for part, columns, outputs in each if len(columns) == outputs]
+        empty = {
+            tuple(one) for _, columns in kept for column in columns for one in column.answer.facts.get("empty", ())
+        }
+        lacking = {part.snapshots[0].parts[0].whose for part, columns, outputs in each if len(columns) < outputs}
+        return kept if lacking <= empty else []
 
     def _check_numbers(self, prepared: Prepared) -> None:
         """Refuse what would be charged for nothing but nulls."""
@@ -157,7 +220,9 @@ class Known:
         size = prepared.plan.size + len(prepared.outputs)
         if prepared.shown is not None:
             table = prepared.shown[0]
-            size += table.num_rows * table.num_columns + len(prepared.outputs) * len(prepared.bounds.groups)
+            size += table.num_rows * table.num_columns
+        if prepared.is_kept:
+            size += len(prepared.outputs) * len(prepared.bounds.groups)
         self.facts.keep(("prepared", id(read), *wish.key), prepared, size)
 
 
@@ -167,6 +232,13 @@ def _is_of(plan: PlannedQuestion, read: ReadQuestion) -> bool:
     Questions of single parts have one question and differ in their snapshots.
     """
     return plan.question is read.question and plan.snapshots is read.snapshots
+
+
+def _doubtful(read: ReadQuestion) -> list[int]:
+    """Give the places of the outputs that may have to be made of released parts, which follows from public facts."""
+    if read.table.hides_records:
+        return []
+    return [place for place, one in enumerate(read.question.outputs) if is_made_of_parts(one.formula)]
 
 
 def part_of_it(whole: Snapshot, question: Question, lost: Sequence[str] = ()) -> Snapshot:

@@ -23,7 +23,7 @@ from errorfloor.pricing.keys import GroupKeys, KeyColumn
 from errorfloor.pricing.owners import OwnerCounts
 from errorfloor.sql.sums import Layout
 
-COMPRESSED = pa.ipc.IpcWriteOptions(compression="zstd")
+FEW = 2**14  # groups: handing the columns of fewer to other threads takes longer than their work, for the same bytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +77,8 @@ class Packing:
 
     def _write(self, table: pa.Table) -> None:
         if self._writer is None:
-            self._writer = pa.ipc.new_stream(self._sink, table.schema, options=COMPRESSED)
+            how = pa.ipc.IpcWriteOptions(compression="zstd", use_threads=len(self._bounds.groups) > FEW)
+            self._writer = pa.ipc.new_stream(self._sink, table.schema, options=how)
         self._writer.write_table(table)
 
     def _close(self) -> None:
@@ -94,8 +95,8 @@ def pack(prepared: Prepared) -> bytes:
 
 def unpack(content: bytes, units: Sequence[int | None], columns: Sequence[Sequence[str]]) -> PackedCells:
     """Read what ``pack`` wrote; ``units`` are those of the keys, ``columns`` the private ones that move each output."""
-    source = pa.BufferReader(content)
-    cells, kinds = (pa.ipc.open_stream(source).read_all() for _ in range(2))
+    source, how = pa.BufferReader(content), pa.ipc.IpcReadOptions(use_threads=len(content) > 8 * FEW)
+    cells, kinds = (pa.ipc.open_stream(source, options=how).read_all() for _ in range(2))
 
     def of_kind(name: str) -> Array:
         return arrow.values_of(arrow.flat(kinds.column(name)))

@@ -291,13 +291,13 @@ def arranged(question: Question, keys: Mapping[str, Any], released: Mapping[str,
     columns = {**keys, **released}
     places = np.arange(len(next(iter(columns.values()))))
     for name in reversed(shown):
-        places = places[_order(columns[name], places, descending=False)]
+        places = places[in_order(columns[name], places, descending=False)]
     for wanted in reversed(question.order):
-        places = places[_order(columns[wanted.name], places, descending=wanted.descending)]
+        places = places[in_order(columns[wanted.name], places, descending=wanted.descending)]
     return places[: question.limit]
 
 
-def _order(values: Any, places: Array, *, descending: bool) -> Array:
+def in_order(values: Any, places: Array, *, descending: bool) -> Array:
     """Give the stable order of the values in some places."""
     order, nulls = ("descending", "at_end") if descending else ("ascending", "at_start")
     return arrow.values_of(pc.array_sort_indices(values.take(arrow.column(places)), order=order, null_placement=nulls))

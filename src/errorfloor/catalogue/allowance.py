@@ -14,7 +14,7 @@ from errorfloor.checks import Array
 from errorfloor.floors.adversary import best_success
 from errorfloor.floors.adversary.table import value_table
 from errorfloor.floors.tapered import DeclaredLoss
-from errorfloor.floors.worst_case import NODES, STEPS, WEIGHTS, doubt, doubtful, ziv_zakai
+from errorfloor.floors.worst_case import STEPS, doubt, doubtful, rule, ziv_zakai
 
 EVALUATION = 1e-6  # information that evaluation errors may carry: an angle of 0.001, far below what noise gives away
 COARSE = 100  # a resolution above this part of the floor is summed value by value
@@ -162,8 +162,9 @@ def least_error(
     if count > FEW and spacing * COARSE <= floor:
         if raised_cosine:
             return _below_integral(information, evaluation, width, spacing, raised_cosine)
-        h: Array = reach * (NODES + 1) / 2
-        weight: Array = reach / 2 * WEIGHTS * (h - spacing) * (1 - h / width)
+        nodes, weights = rule()
+        h: Array = reach * (nodes + 1) / 2
+        weight: Array = reach / 2 * weights * (h - spacing) * (1 - h / width)
     else:
         k = np.arange(1, min(count - 1, math.ceil(reach / spacing)) + 1)
         h = k * spacing

@@ -9,9 +9,10 @@ import numpy as np
 from errorfloor.checks import Array, real
 from errorfloor.errors import InputError
 from errorfloor.floors.words import rounded_down
+from errorfloor.floors.worst_case import rule
 from errorfloor.noise import Noise
 
-NODES, WEIGHTS = np.polynomial.legendre.leggauss(64)
+NODES = 64  # of each quadrature
 
 
 @dataclass(frozen=True)
@@ -56,10 +57,11 @@ def bayes_error(noise: Noise, *, slope: float, prior: Noise) -> BayesError:
     noise_knots, prior_knots = _effective(noise), _effective(prior)
     turns = sorted({a + slope * x for a in noise_knots for x in prior_knots})
     square = 0.0
+    nodes, weights = rule(NODES)
     for low, high in pairwise(turns):
         edges = np.linspace(low, high, 5)
         half = (edges[1:] - edges[:-1])[:, None] / 2
-        y, y_weight = ((edges[1:] + edges[:-1])[:, None] / 2 + half * NODES).ravel(), (half * WEIGHTS).ravel()
+        y, y_weight = ((edges[1:] + edges[:-1])[:, None] / 2 + half * nodes).ravel(), (half * weights).ravel()
         square += float((y_weight * _posterior_spread(y, noise, prior, slope, noise_knots, prior_knots)).sum())
     return BayesError(without, math.sqrt(max(0.0, square)))
 
@@ -79,8 +81,9 @@ def _posterior_spread(
     high = np.minimum(turns.max(axis=1), prior_knots[-1])
     cuts = np.sort(np.clip(np.concatenate([turns, fixed], axis=1), low[:, None], high[:, None]), axis=1)
     half = (cuts[:, 1:] - cuts[:, :-1]) / 2
-    x = (cuts[:, 1:] + cuts[:, :-1])[..., None] / 2 + half[..., None] * NODES
-    weight = half[..., None] * WEIGHTS * prior.pdf(x) * noise.pdf(y[:, None, None] - slope * x)
+    nodes, weights = rule(NODES)
+    x = (cuts[:, 1:] + cuts[:, :-1])[..., None] / 2 + half[..., None] * nodes
+    weight = half[..., None] * weights * prior.pdf(x) * noise.pdf(y[:, None, None] - slope * x)
     mass = weight.sum(axis=(1, 2))
     with np.errstate(invalid="ignore", divide="ignore"):
         middle = (low + high) / 2

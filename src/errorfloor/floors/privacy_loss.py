@@ -17,10 +17,11 @@ from typing import NamedTuple
 import numpy as np
 
 from errorfloor.checks import Array
+from errorfloor.floors.worst_case import rule
 from errorfloor.noise import Gaussian, Noise, Product, RaisedCosine, Translation
 from errorfloor.noise.raised_cosine import minus_sine
 
-NODES, WEIGHTS = np.polynomial.legendre.leggauss(16)
+NODES = 16  # on each panel
 PANELS = 24  # on each side, their lengths in a geometric progression
 UP = 1 + 1e-9  # above the error of the quadrature, which is below 10⁻¹² of what it gives
 ORDERS = 1 + np.geomspace(0.5, 300, 40)  # at least 1.5, which `privacy_loss.proof.md` needs in part 4
@@ -200,7 +201,8 @@ def _panels(start: Array, stop: Array, from_zero: bool = False) -> tuple[Array, 
     if from_zero:
         edges = np.concatenate([np.zeros((len(edges), 1)), edges], axis=1)
     half = np.diff(edges)[..., None] / 2
-    return edges[:, :-1, None] + half * (1 + NODES), half * WEIGHTS
+    nodes, weights = rule(NODES)
+    return edges[:, :-1, None] + half * (1 + nodes), half * weights
 
 
 def _levels(order: float, delta: float) -> list[float]:

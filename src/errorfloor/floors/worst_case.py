@@ -5,6 +5,7 @@ that holds everywhere on the range of width L, and E, the information of evaluat
 """
 
 import math
+from functools import cache
 
 import numpy as np
 
@@ -13,9 +14,21 @@ from errorfloor.errors import InputError
 from errorfloor.floors.adversary.table import value_table
 from errorfloor.floors.two_point import angle, told_apart
 
-NODES, WEIGHTS = np.polynomial.legendre.leggauss(48)
 MOST_LATTICE_STEPS = 100_000
 STEPS = 1200  # of the sum below an integral whose integrand is not smooth
+
+
+@cache
+def rule(count: int = 48) -> tuple[Array, Array]:
+    """Give the nodes and weights of Gauss and Legendre on [−1, 1].
+
+    They are computed when they are wanted: NumPy wakes all cores for their eigenvalues, and most answers do without.
+
+    >>> float(rule(2)[1].sum())
+    2.0
+    """
+    nodes, weights = np.polynomial.legendre.leggauss(count)
+    return nodes, weights
 
 
 def van_trees(information: float, width: float) -> float:
@@ -51,8 +64,9 @@ def ziv_zakai(information: float, width: float, evaluation: float = 0.0, raised_
         edges = np.linspace(0.0, reach, STEPS + 1)
         weight = np.diff(edges**2 / 2 - edges**3 / (3 * width))
         return float((weight * doubt(edges[1:], information, evaluation, raised_cosine)).sum()) * (1 - 1e-12)
-    h = reach * (NODES + 1) / 2
-    return float(reach / 2 * (WEIGHTS * h * (1 - h / width) * doubt(h, information, evaluation)).sum())
+    nodes, weights = rule()
+    h = reach * (nodes + 1) / 2
+    return float(reach / 2 * (weights * h * (1 - h / width) * doubt(h, information, evaluation)).sum())
 
 
 def doubt(distance: Array, information: float, evaluation: float = 0.0, raised_cosine: float = 0.0) -> Array:

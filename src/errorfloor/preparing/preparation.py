@@ -6,7 +6,7 @@ before is found again, without a scan. A plan adds bounds, and what is prepared 
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -84,9 +84,8 @@ class ReadQuestion:
     @cached_property
     def _rows(self) -> Encoded:
         read = tuple(one.whose for one in self.snapshots)
-        rows = replace(
-            self.question, keys=(), outputs=(), selected=(), order=(), limit=None, sets=(), running=()
-        ).canonical
+        bare = replace(self.question, keys=(), outputs=(), selected=(), order=(), limit=None, sets=(), running=())
+        rows = bare.canonical
         assert isinstance(rows, tuple)
         return Encoded.of((KEPT, VERSIONS, read, rows[:-2]))  # without coarser groupings and running totals: layout
 
@@ -217,9 +216,8 @@ class PlannedQuestion:
 class Prepared:
     """A question, ready to be charged and answered; nothing private has been read.
 
-    ``statement`` is what the engine will be asked for once the charge is made: the exact ``sums`` of each group. It is
-    empty where public facts suffice. Of what was released before, ``shown`` is the table with the group of each row,
-    and ``recorded`` what was charged.
+    ``statement`` asks the engine for the exact ``sums`` of each group once the charge is made; it is empty where public
+    facts suffice. Of what was released, ``shown`` is the table, with the group of each row; ``recorded`` was charged.
     """
 
     plan: PlannedQuestion
@@ -232,6 +230,8 @@ class Prepared:
     packed: bytes | None = None  # what is kept of the answer, where it was written while the table was laid out
     spend: float | None = None  # the share that was asked for, which the bounds follow
     pieces: int = 1  # how many questions of parts it is put together from
+    scales: Mapping[str, float] = field(default_factory=dict)  # of outputs whose bounds differ from part to part
+    empty: tuple[tuple[str, str, str], ...] = ()  # parts beside the one that is read in which no row is asked for
 
     @property
     def question(self) -> Question:
@@ -261,7 +261,7 @@ class Prepared:
     def scale(self, one: PreparedOutput) -> float:
         """Give how many times wider the bound of what is shown is than that of the output."""
         alike = one.added is not None and one.added.widest.keeps_sums
-        return one.output.span if alike else self.plan.scale(one.output)
+        return one.output.span if alike else self.scales.get(one.output.name) or self.plan.scale(one.output)
 
     @property
     def units(self) -> dict[str, str]:

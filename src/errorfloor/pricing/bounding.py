@@ -111,6 +111,19 @@ class OutputBounds:
         """Whether anything private is in it."""
         return bool(self.slopes) or bool(self.owner.any())
 
+    def of_kinds(self, before: Array) -> "OutputBounds":
+        """Give the bounds of more kinds of groups, each in one cell of accounts, from those they had ``before``."""
+        place, curve = np.arange(len(before)), self.curve
+        slopes = {
+            name: RowSlopes(one.values[before], place, one.cell[before], (len(before), one.shape[1]))
+            for name, one in self.slopes.items()
+        }
+        owner, error, low, high, defined = (
+            each[before] for each in (self.owner, self.error, self.low, self.high, self.defined)
+        )
+        curve = None if curve is None else replace(curve, scale=np.broadcast_to(curve.scale, self.error.shape)[before])
+        return OutputBounds(slopes, owner, error, low, high, defined, curve)
+
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
@@ -138,6 +151,23 @@ class Bounds:
     left_out: int = 0
     version: str = ""
     owners_of: str = ""
+
+    def of_kinds(self, before: Array, kind: Array) -> "Bounds":
+        """Give the same with more kinds: each group is of another ``kind``, which has the bounds of the one ``before``.
+
+        Groups that are in several cells of accounts are of kinds of their own already.
+        """
+        if len(self.group) != len(self.rows):
+            assert (self.kind == before[kind]).all() and len(before) == len(self.rows)
+            return self
+        return replace(
+            self,
+            group=np.arange(len(before)),
+            cell=self.cell[before],
+            kind=kind,
+            rows=self.rows[before],
+            outputs=tuple(one.of_kinds(before) for one in self.outputs),
+        )
 
     @cached_property
     def pairs(self) -> tuple[Array, Array, Array]:

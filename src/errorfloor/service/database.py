@@ -117,7 +117,7 @@ class Database(ListingFace, FollowFace, StreamFace, Closing):
             off; nothing was charged.
         """
         given = _wished(Database.ask, wish)
-        read = self._known.read(sql, self.catalogue, self._engine)
+        read = self._read(sql, given)
         by_column = given.by_column(read.question.families)
 
         def keep(piece: ReadQuestion, answered: Prepared, time: str | None) -> None:
@@ -261,7 +261,7 @@ class Database(ListingFace, FollowFace, StreamFace, Closing):
 
     def _asking(self, sql: str, wish: QuestionWish, analyst: str | None) -> Asking:
         quotas = self._grant.quotas(self.catalogue.quota.shares, analyst)
-        read = self._known.read(sql, self.catalogue, self._engine)
+        read = self._read(sql, wish)
         wish = wish.by_column(read.question.families)
         prepared, pieces = self._known.pieces(read, wish, self.catalogue, self._engine, self._keeper)
         attendant().priced(prepared)
@@ -271,11 +271,14 @@ class Database(ListingFace, FollowFace, StreamFace, Closing):
         """Give the names of bounds that no output of a question has."""
         if not isinstance(wish.max_error, Mapping):
             return ()
-        question = self._known.read(sql, self.catalogue, self._engine).question
+        question = self._read(sql, wish).question
         columns = {one for columns in question.families.values() for one in columns} | {*question.selected}
         columns -= {key.name for key in question.keys}
         outputs = columns | {*question.families, *(one.asked_as for one in question.outputs)}
         return tuple(name for name in wish.max_error if name not in outputs)
+
+    def _read(self, sql: str, wish: QuestionWish) -> ReadQuestion:
+        return self._known.read(sql, self.catalogue, self._engine, asked=(self._keeper, wish))
 
     def _rows(self, name: str) -> int | None:
         try:
