@@ -115,5 +115,7 @@ def _nodes() -> tuple[Array, Array, Array, Array]:
     """Give logarithms of odds, √(π(1−π)) and 1 − π there, and r at every level, rounded down."""
     nodes = np.concatenate([0.02 * np.arange(20), 0.4 * (FARTHEST / 0.4) ** np.linspace(0, 1, 101)])
     table = value_table()
-    r = table.coefficients @ np.cos(np.outer(table.frequencies, nodes)) - 4 * ROUNDING
+    waves = np.cos(np.outer(table.frequencies, nodes))
+    # in a fixed order: what BLAS gives depends on its threads, and so would the last digits of what is allowed
+    r = np.einsum("ij,jk->ik", table.coefficients, waves) - 4 * ROUNDING
     return nodes, 0.5 / np.cosh(nodes / 2), 1 / (1 + np.exp(nodes)), r
