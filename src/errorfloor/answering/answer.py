@@ -249,8 +249,10 @@ def _reach(one: PreparedOutput) -> float:
 
 
 def _output(one: PreparedOutput) -> dict[str, Any]:
+    made = parts_of(one)
+    source = {} if made is None else {"from": made.source}
     if one.output.part_of is not None:
-        return described(one.output.part_of, one)
+        return described(one.output.part_of, one) | source
     plain: dict[str, Any] = {"name": one.output.name, "unit": one.output.unit, "exact": one.added is None}
     if one.added is not None:
         added = one.added.widest
@@ -265,9 +267,7 @@ def _output(one: PreparedOutput) -> dict[str, Any]:
             "standard_error": added.standard_error,
             "information": added.information,
         }
-    if (made := parts_of(one)) is not None:
-        plain["from"] = made.source
-    return plain
+    return plain | source
 
 
 def standing_facts(standing: Standing, plain: dict[str, Any] | None = None) -> dict[str, Any]:

@@ -43,7 +43,7 @@ def in_full(price: "Price") -> str:
 
 def in_short(price: "Price") -> str:
     """Say the same in two short sentences, and in a line what was used."""
-    lines = [*_absent(price), *_left_out(price), _briefly(price), *_in_few(_vacuous(price))]
+    lines = [*_absent(price), *_left_out(price), _briefly(price), *_follows(price), *_in_few(_vacuous(price))]
     if price.dry:
         return "\n".join([DRY, *lines])
     if not price.affordable:
@@ -84,8 +84,31 @@ def _left_out(price: "Price") -> list[str]:
 
 
 def _certain(price: "Price") -> Iterable[str]:
-    """Say of each output how far off it is at most; shares of one quantile are one."""
-    return {_asked(price, one): _of_output(price, one) for one in price.shown}.values()
+    """Say of each output how far off it is at most, and what it follows from; shares of one quantile are one."""
+    return {_asked(price, one): f"{_of_output(price, one)}{_source(one)}" for one in price.shown}.values()
+
+
+def _source(one: PreparedOutput) -> str:
+    """Say which released cells an output follows from; nothing of one with noise of its own."""
+    made = parts_of(one)
+    if made is None:
+        return ""
+    first, last = made.times[0][:10], made.times[-1][:10]
+    cells = f"{made.parts} cell{'s' if made.parts != 1 else ''}"
+    when = f"on {first}" if first == last else f"from {first} to {last}"
+    return f" It follows from up to {cells} released {when}, and costs nothing."
+
+
+def _follows(price: "Price") -> list[str]:
+    """Say in short which outputs follow from released cells; nothing if none does."""
+    made = list(dict.fromkeys(_asked(price, one) for one in price.shown if parts_of(one) is not None))
+    if not made:
+        return []
+    every = {_asked(price, one) for one in price.shown if one.added is not None}
+    names = "It" if every == {*made} else _joined(made) if len(made) <= MOST_NAMED else f"{len(made)} outputs"
+    follow = "follow" if len(made) > 1 and names != "It" else "follows"
+    costs = "cost" if follow == "follow" else "costs"
+    return [f"{names} {follow} from cells that were released before, and {costs} nothing."]
 
 
 def _briefly(price: "Price") -> str:
@@ -186,9 +209,6 @@ def _of_output(price: "Price", one: PreparedOutput) -> str:
     said = f"{name} is {where} (standard error {added.standard_error:.3g}{unit})."
     if is_direct(one, price.prepared):
         said = f"{said} It has noise of its own: {DIRECT}."
-    if (made := parts_of(one)) is not None:
-        cells = f"{made.parts} cell{'s' if made.parts != 1 else ''}"
-        return f"{said} It follows from up to {cells} released on {made.time[:10]}, and costs nothing."
     return said
 
 

@@ -265,17 +265,21 @@ class Keeping(ABC):
         over: Collection[str],
         limit: int = LAST,
         chosen: Callable[[Mapping[str, Any]], bool] | None = None,
+        most: int | None = None,
     ) -> list[Kept]:
         """Give the last answers with an output over any of these, without their content, newest first.
 
-        Of those that are not ``chosen`` by what is said of them none is given, nor counted among the last.
+        Of those that are not ``chosen`` by what is said of them none is given, nor counted among the last. No more than
+        ``most`` are looked at for each.
         """
         kept = self._kept()
 
         def work(book: Book) -> list[Kept]:
             self._check(book, kept)
             count = min(limit, PAGE)
-            found = {one.number: one for what in over for one in islice(_newest(book, what, count, chosen), limit)}
+            found = {
+                one.number: one for what in over for one in islice(_newest(book, what, count, chosen, most), limit)
+            }
             return [one for _, one in sorted(found.items(), reverse=True)]
 
         return self._read(work)
@@ -319,15 +323,17 @@ def from_snapshot(identity: str, table: str) -> Callable[[Kept], bool]:
     return chosen
 
 
-def _newest(book: Book, what: str, count: int, chosen: Callable[[Mapping[str, Any]], bool] | None) -> Iterator[Kept]:
+def _newest(
+    book: Book, what: str, count: int, chosen: Callable[[Mapping[str, Any]], bool] | None, most: int | None
+) -> Iterator[Kept]:
     """Give the answers over the same that are chosen and were charged, newest first; so many are read at a time."""
-    before = None
-    while True:
+    before, seen = None, 0
+    while most is None or seen < most:
         page = Shelf(book).over(what, count, before)
         yield from (one for one in page if (chosen is None or chosen(one.facts)) and _is_charged(book, one))
         if len(page) < count:
             return
-        before = page[-1].number
+        before, seen = page[-1].number, seen + count
 
 
 def _is_charged(book: Book, answer: Kept) -> bool:
