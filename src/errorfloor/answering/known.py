@@ -8,7 +8,7 @@ from errorfloor.answering.asking import Piece
 from errorfloor.answering.by_part import are_alike, groups_by_part, key_of_part, reading_part
 from errorfloor.answering.keeping import Keeper
 from errorfloor.answering.kept import KeptColumn
-from errorfloor.answering.origins import Origins
+from errorfloor.answering.origins import OriginFinder
 from errorfloor.answering.releasing import laid_out
 from errorfloor.answering.unions import from_parts
 from errorfloor.catalogue import Catalogue
@@ -133,7 +133,7 @@ class Known:
             return found
         return from_parts(found, read, keeper, engine, partial(origins.of, read))
 
-    def _origins(self, catalogue: Catalogue, engine: Engine, keeper: Keeper) -> Origins:
+    def _origins(self, catalogue: Catalogue, engine: Engine, keeper: Keeper) -> OriginFinder:
         """Look for what numbers may follow from."""
 
         def reading(read: ReadQuestion, question: Question) -> ReadQuestion:
@@ -143,7 +143,7 @@ class Known:
                 snapshots = (part_of_it(whole, question, self.lost.get(question.table, ())), *snapshots[1:])
             return replace(read, question=question, snapshots=snapshots)
 
-        return Origins(keeper, engine, self.facts, reading, self._part)
+        return OriginFinder(keeper, engine, self.facts, reading, self._part)
 
     def pieces(
         self,
@@ -182,7 +182,7 @@ class Known:
         return prepared, [Piece(read, prepared)]
 
     def _together(
-        self, whole: Prepared, read: ReadQuestion, wish: QuestionWish, pieces: Sequence[Piece], origins: Origins
+        self, whole: Prepared, read: ReadQuestion, wish: QuestionWish, pieces: Sequence[Piece], origins: OriginFinder
     ) -> Prepared | None:
         """Give a question that is asked part by part from what was released of each part; None where that lacks any.
 

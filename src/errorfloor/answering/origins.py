@@ -8,6 +8,7 @@ public facts alone.
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pyarrow.compute as pc
@@ -77,7 +78,7 @@ class Origin:
         return np.where(there, place[chosen], -1) if (found == rows).all() else None
 
 
-class Origins:
+class OriginFinder:
     """Looks for the answers that the numbers of a question may follow from; the engine counts rows, if any."""
 
     def __init__(
@@ -197,13 +198,16 @@ def _places(fine: GroupKeys, names: Sequence[str], coarse: GroupKeys, keys: Sequ
         if part.unit != column.unit or part.values.type != column.values.type:
             return None
         values = column.values.unique()
-        ours, theirs = (
-            arrow.values_of(pc.index_in(each.values, value_set=values).fill_null(len(values)))
-            for each in (column, part)
-        )
+        ours, theirs = (_numbers(each.values, values) for each in (column, part))
         here, there = here * (len(values) + 1) + ours, there * (len(values) + 1) + theirs
         _, codes = np.unique(np.concatenate([here, there]), return_inverse=True)
         here, there = codes[: len(here)], codes[len(here) :]
     order = np.argsort(here)
     place = order[np.minimum(np.searchsorted(here[order], there), len(order) - 1)]
     return np.where(here[place] == there, place, -1)
+
+
+def _numbers(column: Any, values: Any) -> Array:
+    """Give the place of each value among some; one more than the last where it is none of them."""
+    found = pc.index_in(column, value_set=values)
+    return np.where(arrow.nulls(found), len(values), arrow.values_of(found))
