@@ -6,7 +6,6 @@ same function of the same snapshots with the same bounds, and is unchanged since
 
 import hashlib
 import hmac
-import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -121,21 +120,17 @@ class Keeper:
         return [one for one in found if one is not None]
 
     def over(self, what: str, keys: Collection[str], bound: float) -> Iterator[KeptColumn]:
-        """Give released outputs over the same, within a bound and by all these keys or more, the nearest first.
+        """Give released outputs over the same, within a bound and by all these keys or more, the oldest first.
 
-        An answer that left groups out has no parts of them: it is passed over. So are all others, but only the last
-        thousand are looked at.
+        So what follows from them stays the same when others come. An answer that left groups out has no parts of them:
+        it is passed over. So are all others, but only the first thousand are looked at.
         """
 
         def is_near(said: Mapping[str, Any]) -> bool:
-            return set(keys) <= set(said["keys"]) and reach(said) <= bound
+            ends = (one["added"]["high"] for one in said["outputs"] if one["over"] == what and one["added"] is not None)
+            return set(keys) <= set(said["keys"]) and any(end is not None and end <= bound for end in ends)
 
-        def reach(said: Mapping[str, Any]) -> float:
-            ends = [one["added"]["high"] for one in said["outputs"] if one["over"] == what and one["added"] is not None]
-            return min((math.inf if end is None else float(end) for end in ends), default=math.inf)
-
-        found = self._beside(what, is_near, PASSED)
-        return self._columns(what, sorted(found, key=lambda one: reach(one.facts) * one.facts["cells"]))
+        return self._columns(what, self._beside(what, is_near, PASSED))
 
     def beside(self, what: str, seen: Callable[[Mapping[str, Any]], bool] | None = None) -> Iterator[KeptColumn]:
         """Give released outputs over the same, by any groups, newest first; but for answers that left groups out.
@@ -145,12 +140,12 @@ class Keeper:
         return self._columns(what, self._beside(what, seen))
 
     def _beside(
-        self, what: str, seen: Callable[[Mapping[str, Any]], bool] | None, most: int | None = None
+        self, what: str, seen: Callable[[Mapping[str, Any]], bool] | None, looked_at: int | None = None
     ) -> list[Kept]:
         def is_wanted(said: Mapping[str, Any]) -> bool:
             return not said["left_out"] and (seen is None or seen(said))
 
-        return self.ledger.kept_over([what], chosen=is_wanted, most=most)
+        return self.ledger.kept_over([what], chosen=is_wanted, looked_at=looked_at)
 
     def _columns(self, what: str, found: Iterable[Kept]) -> Iterator[KeptColumn]:
         for one in found:
