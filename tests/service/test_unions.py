@@ -176,21 +176,6 @@ def test_the_oldest_answer_that_serves_is_taken_and_the_bound_that_it_gives_is_s
             assert row["y_low"] <= true <= row["y_high"]
 
 
-def test_cells_with_bounds_of_their_own_are_parts_with_these(town):
-    fine = town.ask(BY_BOTH.format("sum(peak) AS y"), spend=0.001)
-    answer = town.ask(BY_TARIFF.format("sum(peak) AS y"), max_error=10_000, charge=False)
-    reach = {}
-    for cell in fine.cells():
-        tariff = cell["keys"]["tariff"]
-        reach[tariff] = reach.get(tariff, 0.0) + cell["outputs"]["y"]["max_error"]
-    assert answer.max_error["y"] == pytest.approx(max(reach.values()), rel=1e-5)
-    told = max(cell["outputs"]["y"]["entries"]["peak"]["told_apart_in_100"] for cell in fine.cells())
-    assert all(one["outputs"]["y"]["entries"]["peak"]["told_apart_in_100"] >= told for one in answer.cells())
-    exact = truth("peak", ["tariff"])
-    for row in answer.to_arrow().to_pylist():
-        assert row["y_low"] <= exact[(row["tariff"],)][0] <= row["y_high"]
-
-
 TOTALS = "SELECT tariff, rooms, sum(peak) AS y FROM meters GROUP BY {} (tariff, rooms)"
 
 

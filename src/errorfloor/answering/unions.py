@@ -161,7 +161,7 @@ def _parts(one: PreparedOutput, origin: Origin, prepared: Prepared, read: ReadQu
     """Find the groups of the cells of an answer; None if they are no parts of these groups."""
     column, coarse = origin.column, prepared.bounds
     noises, cells = column.noises, column.answer.cells
-    if noises is None or not all(each.low == -each.high for each in noises.each):
+    if noises is None or noises.varies or noises.widest.low != -noises.widest.high:
         return None
     place = origin.places(coarse.groups, hexes(read.question.keys))
     if place is None:
