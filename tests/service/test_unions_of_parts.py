@@ -178,3 +178,27 @@ def test_parts_with_different_bounds_each_count_with_their_own(january):
         months = db.ask(MONTHS, max_error=500, charge=False).cells()
         told = [[one["outputs"]["s"]["entries"]["kwh"][TOLD] for one in cells] for cells in (months, [*near, *far])]
         assert all(one >= own for one, own in zip(*told, strict=True))  # of groups that are alike the worst is stated
+
+
+def test_an_output_of_its_own_stays_beside_one_that_follows_from_finer_cells(home):
+    both = MONTHS.replace("sum(kwh) AS s", "sum(kwh) AS s, avg(kwh) AS a, count(*) AS n")
+    with opened(home) as db:
+        db.ask(FINE, max_error=60)
+        own = db.ask(MONTHS.replace("sum(kwh) AS s", "avg(kwh) AS a"), max_error=3).to_arrow()["a"]
+        answer = db.ask(both, max_error={"s": 500, "a": 3}, charge=False)
+        assert answer.fresh == (False, False) and answer.to_arrow()["a"] == own
+        assert answer.max_error == {"s": 120.0, "a": 3.0, "n": 0.0}
+        check_truth(home, answer, "m", "tariff")
+        more = both.replace("count(*) AS n", "var_pop(kwh) AS n")
+        assert db.ask(more, max_error={"s": 500, "a": 3, "n": 90}).fresh == (True, False, True)
+
+
+def test_of_two_conditions_one_may_choose_a_part_and_the_other_cells(home):
+    with opened(home) as db:
+        db.ask(MONTHS, max_error=60)
+        where = "WHERE day < '2024-02-01' AND tariff = 'A'"
+        some = f"SELECT date_trunc('month', day) AS m, sum(kwh) AS s FROM meters {where} GROUP BY 1"
+        (row,) = db.ask(some, max_error=500, charge=False).to_arrow().to_pylist()
+        assert row["s_low"] - 1e-6 <= truth(home, "m", "tariff")["2024-01", "A"] <= row["s_high"] + 1e-6
+        few = some.replace("'2024-02-01'", "'2024-01-02'")
+        assert "from" not in db.price(few, max_error=5000).to_dict()["outputs"][0]

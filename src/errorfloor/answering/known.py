@@ -188,7 +188,8 @@ class Known:
 
         What was charged of a part is never replaced: if it is not kept, it is drawn again, and the parts stay apart.
         """
-        fresh = [one.label for piece in pieces for one in piece.prepared.charged if one.label is not None]
+        outputs = [one for piece in pieces for one in piece.prepared.outputs if one.kept is None]
+        fresh = [one.label for one in outputs if one.label is not None]
         names = [part.name for piece in pieces for part in piece.read.snapshots[0].parts]
         if not fresh or not origins.is_any(read, names) or origins.keeper.charged(fresh):
             return None

@@ -131,11 +131,10 @@ class OriginFinder:
         keys = hexes(read.question.keys)
         yield from (Origin(one, read) for one in self.keeper.over(read.found_over[place], keys, bound))
         for one, more in wider:
-            every = (*keys, *hexes(more))
             for column in self.keeper.over(one.found_over[place], keys, bound):
-                is_told = bool(more) and set(every) <= set(column.answer.facts["keys"])
-                cells = self._chosen(read, more) if is_told else None
-                yield Origin(column, one, every if is_told else tuple(keys), cells, is_wider=True)
+                told = [key for key in more if key.value.encoded.hex() in column.answer.facts["keys"]]
+                cells = self._chosen(read, told) if told else None
+                yield Origin(column, one, (*keys, *hexes(told)), cells, is_wider=True)
 
     def _wider(self, read: ReadQuestion) -> list[tuple[ReadQuestion, list[GroupKey]]]:
         """Give the same question without some of its conditions, and the keys that they need besides its own."""
