@@ -27,6 +27,7 @@ from errorfloor.service.registering import enter_all
 
 CLIENTS = 8
 QUESTION = "SELECT avg(kwh) AS mean FROM readings"
+SHIFTED, ERROR = QUESTION.replace("kwh", "kwh + {}"), 0.35
 
 
 class Readings:
@@ -69,13 +70,13 @@ class Readings:
 
 def client(database: Database, seed: int, report: int) -> None:
     """Ask without end; hand over each answer with its label."""
-    errors = random.Random(seed)
-    asked = [errors.uniform(0.3, 0.4)]
-    while True:
-        error = errors.choice(asked) if errors.random() < 0.2 else errors.uniform(0.3, 0.4)
-        asked.append(error)
+    shifts = random.Random(seed)
+    asked = [shifts.randrange(1, 10**5)]
+    while True:  # another sum each time: a wider bound would follow from what was released
+        shift = shifts.choice(asked) if shifts.random() < 0.2 else shifts.randrange(1, 10**5)
+        asked.append(shift)
         try:
-            answer = database.ask(QUESTION, max_error=error)
+            answer = database.ask(SHIFTED.format(shift), max_error=ERROR)
         except AllowanceError:
             os.write(report, b'{"refused": true}\n')
             continue
@@ -85,7 +86,7 @@ def client(database: Database, seed: int, report: int) -> None:
             paid = database._key.release_id(output.label)
         else:
             paid = output.paid  # it was released before, and is read again
-        given = {"label": paid, "error": error, "mean": answer.table["mean"][0].as_py()}
+        given = {"label": paid, "shift": shift, "mean": answer.table["mean"][0].as_py()}
         os.write(report, f"{json.dumps(given)}\n".encode())
 
 
@@ -144,7 +145,7 @@ def look(table: Readings, ledger: str, received: list[dict[str, Any]], report: i
         left = database.left()
         wrong += [f"over its allowance: {standing.name}" for standing in left if standing.used > 1]
         for one in answers[-1:]:
-            again = database.ask(QUESTION, max_error=one["error"], charge=False)
+            again = database.ask(SHIFTED.format(one["shift"]), max_error=ERROR, charge=False)
             if again.table["mean"][0].as_py() != one["mean"]:
                 wrong.append(f"another answer: {one['label']}")
         used = max(standing.used for standing in left)

@@ -37,7 +37,7 @@ def clients(table: Readings, ledger: str, numbers: range, bound: float, go: int)
         def ask(number: int) -> None:
             start.wait()
             try:
-                answer = database.ask(QUESTION, max_error=bound * (1 + number * 1e-6))
+                answer = database.ask(QUESTION.replace("kwh", f"kwh + {number}", 1), max_error=bound)
             except AllowanceError as problem:
                 refused.append(str(problem))
                 return

@@ -39,7 +39,7 @@ def answer(folder: str, ledger: str, count: str, unsafe: str) -> None:
             with connections.lend() as first:  # all its questions are asked on this one
                 first.run("PRAGMA synchronous=OFF")
         for number in range(int(count)):
-            database.ask(QUESTION, max_error=0.3 + number / 1000)
+            database.ask(QUESTION, max_error=0.3 / (1 + number / 1000))
             os.write(marks, b"reply")
 
 

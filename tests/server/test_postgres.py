@@ -43,9 +43,9 @@ def sent(line, how, *what):
 
 
 def bound():
-    """A bound that no other test has asked with."""
+    """A bound narrower than any other test has asked with: a wider one would follow from what was released."""
     bound.last += 1
-    return 1e6 + bound.last
+    return 1e6 - bound.last
 
 
 bound.last = 0
@@ -217,7 +217,7 @@ def test_describing_a_question_charges_nothing_and_names_its_columns(line, datab
 
 def test_price_is_given_as_rows(line, database):
     before = spent(database)
-    found = line.execute(f"PRICE {MEAN} WITHIN 1000000").fetchall()
+    found = line.execute(f"PRICE {MEAN.replace('wage', 'wage + 8')} WITHIN 1000000").fetchall()
     assert found[0][:4] == ("output", "mean", 1e6, "EUR")
     assert found[1][:2] == ("account", "pay.wage") and 0 < found[1][4] < 1e-3 and found[1][6] is True
     assert spent(database) == before
@@ -247,18 +247,19 @@ def test_guarantee_comes_as_a_notice_unless_notices_are_off(line):
 
 
 def test_exactness_is_set_for_the_session_and_said_in_a_statement(line):
+    mean = MEAN.replace("wage", "wage + 7")  # which nobody else has asked
     line.execute("SET charge = on")
     line.execute("SET max_error = 2000000")
-    low, high = line.execute(f"{MEAN}").fetchone()[1:]
+    low, high = line.execute(f"{mean}").fetchone()[1:]
     assert high - low == pytest.approx(4e6)
-    low, high = line.execute(f"/*+ max_error=1000000 */ {MEAN} -- as told").fetchone()[1:]
+    low, high = line.execute(f"/*+ max_error=1000000 */ {mean} -- as told").fetchone()[1:]
     assert high - low == pytest.approx(2e6)
     line.execute("SET spend = 0.0001")
     assert line.execute("SHOW max_error").fetchone() == ("",)
-    low, high = line.execute(MEAN).fetchone()[1:]
+    low, high = line.execute(mean).fetchone()[1:]
     assert 0 < high - low < 2e6
     line.execute("SET bounds = off")
-    assert [column.name for column in line.execute(MEAN).description] == ["mean"]
+    assert [column.name for column in line.execute(mean).description] == ["mean"]
     line.execute("RESET ALL")
     with pytest.raises(psycopg.errors.InvalidParameterValue, match="give one of max_error, spend and support"):
         line.execute(MEAN)

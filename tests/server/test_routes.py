@@ -127,7 +127,7 @@ def test_reader_gets_what_was_released_and_cannot_spend(reader, analyst, databas
     assert [standing.spent for standing in database.left()] == spent
     released = analyst.post("/v1/ask", json=question).json()
     assert reader.post("/v1/ask", json=question).json()["rows"] == released["rows"]
-    cautious = analyst.post("/v1/ask", json=question | {"max_error": 3.5e6, "charge": False})
+    cautious = analyst.post("/v1/ask", json=question | {"max_error": 2.5e6, "charge": False})
     assert cautious.status_code == 403
 
 

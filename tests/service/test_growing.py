@@ -354,13 +354,13 @@ def test_cells_of_a_part_stay_the_same_and_free_when_other_parts_come(home):
 
 
 def test_parts_are_charged_together_as_much_as_one_entry_or_owner_can_do(home):
-    owner, entry, _ = owners_used(home)
-    with ef.open(home / "errorfloor.toml") as db:
+    with ef.open(home / "errorfloor.toml") as db:  # before what they would follow from is asked
         alone = [
             {one.account.column: one.charge.raised_cosine for one in price.standings}
             for where in ("<", ">=")
             for price in [db.price(MONTHS.replace("GROUP", f"WHERE day {where} '2024-02-01' GROUP"), max_error=6)]
         ]
+    owner, entry, _ = owners_used(home)
     assert owner == pytest.approx(sum(one[""] for one in alone)) and owner >= sum(one[""] for one in alone) * (1 - 1e-9)
     assert entry == max(one["kwh"] for one in alone)
 

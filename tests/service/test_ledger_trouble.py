@@ -34,7 +34,7 @@ class Served:
         self.town._engine.query = watched
 
     def ask(self, number):
-        return self.town.ask(AVERAGE, max_error=1 + number)
+        return self.town.ask(AVERAGE, max_error=1000 - number)
 
     def refused(self, number, words):
         """See an answer refused with these words, before anything private is read."""
@@ -89,7 +89,7 @@ def test_a_ledger_that_cannot_be_written(serve):
     switch = ["ON"]
     when_lent(served.ledger, lambda connection: connection.run(f"PRAGMA query_only = {switch[0]}"))
     served.refused(1, r"cannot be written; nothing was charged: let this user write")
-    assert served.town.ask(AVERAGE, max_error=1, charge=False).fresh == (False,)  # what was released can be read
+    assert served.town.ask(AVERAGE, max_error=1000, charge=False).fresh == (False,)  # what was released can be read
     switch[0] = "OFF"
     assert served.ask(1).fresh == (True,)
     assert served.charged() == 2

@@ -65,7 +65,7 @@ def test_questions_about_different_places_of_a_range_are_added_place_by_place():
 
 @pytest.mark.parametrize("bound", [0.013, 0.009, 0.005])
 def test_the_first_that_no_longer_fits_is_the_first_that_is_refused(bound):
-    questions = [{"sql": AVERAGE, "max_error": bound * (1 + place / 100)} for place in range(8)]
+    questions = [{"sql": AVERAGE, "max_error": bound * (1 + place / 100)} for place in reversed(range(8))]
     with example_database() as database:
         plan = database.plan(questions)
         _, refused = ask_all(database, questions)

@@ -65,7 +65,7 @@ def test_as_many_answers_as_are_foretold_can_be_given_at_a_place(analyst):
         assert room["used_after_next"] == pytest.approx(0.55, rel=1e-4)
         for number in itertools.count():
             try:
-                db.ask(share_above("10.5"), max_error=bound * (1 + number * 1e-7), analyst=analyst)
+                db.ask(share_above("10.5"), max_error=bound * (1 - number * 1e-9), analyst=analyst)
             except AllowanceError:
                 break
         assert foretold.answers == number > 10

@@ -57,7 +57,7 @@ def test_rotating_the_key_keeps_what_was_answered_and_draws_the_rest_with_the_ne
     new_key = json.loads(command("keys", "list", "--file", "keys.json", "--json").stdout)[1]["id"]
     assert asked(command) == (before, False, used)  # under any key: nothing is drawn or charged
     assert asked(command, "20", "--key", old_key) == (before, False, used)
-    _, fresh, _ = asked(command, "21")
+    _, fresh, _ = asked(command, "19")
     assert fresh
     records = map(json.loads, command("ledger", "export").stdout.splitlines())
     assert [one["note"]["key"] for one in records if "key" in one["note"]] == [old_key, new_key]
@@ -76,7 +76,7 @@ def test_discarding_keys_that_were_seen_gives_nothing_again_that_they_drew(comma
 
 
 def test_what_is_kept_is_verified_exported_restored_and_forgotten(command, tmp_path):
-    before = [asked(command), asked(command, "30")]
+    before = [asked(command), asked(command, "19")]
     free = [(numbers, False, before[1][2]) for numbers, _, _ in before]
     assert "2 kept answers too" in command("ledger", "verify").stdout
     listed = command("ledger", "known").stdout
@@ -90,11 +90,11 @@ def test_what_is_kept_is_verified_exported_restored_and_forgotten(command, tmp_p
     done = command("ledger", "restore", "--from", "ledger.jsonl", "--kept", "kept.jsonl").stdout
     assert done == "restored 4 records and 2 kept answers\n"
     assert json.loads(command("ledger", "verify", "--json").stdout)["kept"] == 2
-    assert [asked(command), asked(command, "30")] == free
+    assert [asked(command), asked(command, "19")] == free
     assert command("ledger", "forget", "--before", "2000-01-01").stdout == "forgot 0 kept answers\n"
     assert command("ledger", "forget", "--answer", "1").stdout == "forgot 1 kept answer\n"
     assert command("ledger", "forget", "--all").stdout == "forgot 1 kept answer\n"
-    assert [asked(command), asked(command, "30")] == free  # drawn again as they were, with the key that drew them
+    assert [asked(command), asked(command, "19")] == free  # drawn again as they were, with the key that drew them
     assert "one of --answer, --before and --all" in command("ledger", "forget", code=2).stderr
     (tmp_path / "kept.jsonl").write_text('{"text": "{}", "seal": "", "content": ""}\n')
     for file in tmp_path.glob("ledger.sqlite*"):
@@ -169,13 +169,13 @@ def test_backup_and_restore(command, tmp_path):
 def test_a_backup_that_is_too_old_is_refused_and_can_only_be_vouched_for(command, tmp_path):
     asked(command)
     (tmp_path / "ledger.jsonl").write_text(command("ledger", "export").stdout)
-    asked(command, "30")
+    asked(command, "19")
     (tmp_path / "ledger.sqlite").unlink()
     assert "an older copy" in command("ledger", "restore", "--from", "ledger.jsonl", code=1).stderr
     (tmp_path / "ledger.anchor").rename(tmp_path / "ledger.anchor.lost")
     assert "is missing" in command("ledger", "restore", "--from", "ledger.jsonl", code=1).stderr
     command("ledger", "restore", "--from", "ledger.jsonl", "--accept")
-    assert asked(command, "30")[1]  # what the lost record had charged is charged again
+    assert asked(command, "19")[1]  # what the lost record had charged is charged again
 
 
 def test_a_key_that_is_lost_and_found(command, tmp_path):
@@ -203,9 +203,9 @@ def test_moving_to_postgresql(command, tmp_path, postgresql_place):
     assert command("ledger", "restore", "--from", "ledger.jsonl").stdout == "restored 3 records\n"
     assert command("ledger", "verify").stdout.startswith("3 records and")
     assert asked(command) == (before, False, used)
-    asked(command, "30")
+    asked(command, "19")
     catalogue.write_text(on_sqlite)
-    assert "an older copy" in command("ask", AVERAGE, "--max-error", "40", code=1).stderr
+    assert "an older copy" in command("ask", AVERAGE, "--max-error", "18", code=1).stderr
 
 
 def test_quotas_are_shown_with_what_is_used_of_them(command, tmp_path):

@@ -9,13 +9,14 @@ from errorfloor.service.example import example_database
 from errorfloor.support import HalfLine, Interval
 
 AVERAGE = "SELECT avg(kwh) AS mean FROM meters"
+OTHER = AVERAGE.replace("kwh", "kwh + 1")  # at the same price
 
 
 def ask_until_refused(database, bound, **options):
     """Ask for other answers of nearly the same price; give how many there were."""
     for number in itertools.count():
         try:
-            database.ask(AVERAGE, max_error=bound * (1 + number * 1e-7), **options)
+            database.ask(AVERAGE, max_error=bound * (1 - number * 1e-9), **options)
         except AllowanceError:
             break
     return number
@@ -24,7 +25,7 @@ def ask_until_refused(database, bound, **options):
 @pytest.mark.parametrize("analyst", [None, "ada"])
 def test_as_many_answers_as_are_foretold_can_be_given(analyst):
     with example_database(quota={"analyst": 0.5}) as database:
-        database.ask(AVERAGE, spend=0.3)
+        database.ask(OTHER, spend=0.3)
         bound = database.price(AVERAGE, spend=0.03).max_error["mean"]
         foretold = database.simulate(AVERAGE, max_error=bound, analyst=analyst)
         assert foretold.binding == ("meters.kwh" if analyst is None else "the quota of analyst ada of meters.kwh")
@@ -37,7 +38,7 @@ def test_the_least_bound_is_affordable_and_a_smaller_one_is_not():
     with example_database() as database:
         for spent in (0.0, 0.6, 0.35):
             if spent:
-                database.ask(AVERAGE, spend=spent)
+                database.ask(OTHER, spend=spent)
             simulation = database.simulate(AVERAGE, max_error=2.0)
             least = simulation.least_max_error["mean"]
             assert database.price(AVERAGE, max_error=least).affordable

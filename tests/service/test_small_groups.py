@@ -163,8 +163,8 @@ def test_a_refusal_says_what_its_advice_takes_and_what_was_charged_before(opened
     town = "SELECT avg(kwh) AS mean FROM meters WHERE place = 'town'"
     with pytest.raises(AllowanceError, match=r"nothing of the allowance of meters\.kwh was used before"):
         db.ask(town, max_error=0.001)
-    db.ask(town, max_error=0.1)
-    db.ask(town, max_error=0.2)
+    for more in (1, 2):
+        db.ask(town.replace("kwh", f"kwh + {more}"), max_error=0.1)
     before = used(db)
     with pytest.raises(AllowanceError) as refused:
         db.ask(town, max_error=0.001)

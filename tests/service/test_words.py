@@ -46,6 +46,7 @@ def town(tmp_path_factory):
 
 
 def asked(database, formula, bound):
+    database.ledger.forget(lambda one: True)  # else a wide bound would be answered from a narrow one
     return database.ask(f"SELECT {formula} AS a FROM meters", max_error=bound)
 
 

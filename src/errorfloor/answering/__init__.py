@@ -5,7 +5,8 @@
 ``releasing``, ``cells``       from a charge to released numbers, and what is stated of each cell
 ``answer``                   what a caller holds, and as JSON; ``words`` says it in sentences
 ``keeping``, ``packing``       keep what was released, and find it again without a charge; ``known`` for a session
-``unions``, ``reconciling``    what follows by arithmetic from what is kept
+``kept``                     an answer that was found again
+``unions``, ``reconciling``    what follows by arithmetic from what is kept; ``origins`` finds from which answers
 ``advice``, ``simulation``     what to ask instead, and what can still be asked
 =========================  =================================================================================
 

@@ -6,17 +6,13 @@ same function of the same snapshots with the same bounds, and is unchanged since
 
 import hashlib
 import hmac
-import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from errorfloor.accounts import NOTHING, Account, Charge
-from errorfloor.answering.packing import PackedCells, bounds_of, pack, unpack
-from errorfloor.arithmetic import arrow
+from errorfloor.answering.kept import KeptAnswer, KeptColumn
+from errorfloor.answering.packing import bounds_of, pack
 from errorfloor.catalogue import Table
 from errorfloor.charging.standing import allowances_of
 from errorfloor.engines import Engine
@@ -25,101 +21,13 @@ from errorfloor.identity import Key, Label
 from errorfloor.ledger import Kept, Ledger, Record
 from errorfloor.ledger.entry import canonical
 from errorfloor.ledger.shelf import FOLLOWED, KeptOutput, damaged
-from errorfloor.preparing.cell_noise import CellNoise
-from errorfloor.preparing.joint_noise import added_of
-from errorfloor.preparing.noises import Added, PublicNumbers, QuestionWish
+from errorfloor.preparing.noises import QuestionWish
 from errorfloor.preparing.preparation import PlannedQuestion, Prepared, PreparedOutput, ReadQuestion
 from errorfloor.preparing.spelling import Absent, compared
-from errorfloor.pricing import Bounds
-from errorfloor.sql.question import Bin, CountedQuantile, Derived, QuestionOutput
+from errorfloor.sql.question import Bin, CountedQuantile, Derived, Question
 
 MOST_BYTES = 2**28  # of one answer; a larger one is drawn again
-
-
-@dataclass(frozen=True, eq=False)
-class KeptAnswer:
-    """A kept answer whose seal is whole."""
-
-    kept: Kept
-
-    @property
-    def facts(self) -> Mapping[str, Any]:
-        """What is said of it."""
-        return self.kept.facts
-
-    @cached_property
-    def content(self) -> bytes:
-        """The bytes of what was released, as they were written."""
-        content = self.kept.content
-        assert content is not None
-        if hashlib.sha256(content).hexdigest() != self.facts["content"]:
-            raise damaged(self.kept.number)
-        return content
-
-    @cached_property
-    def cells(self) -> PackedCells:
-        """What was released, and what is stated of it."""
-        said = self.facts
-        return unpack(self.content, said["units"], [one["columns"] for one in said["outputs"]])
-
-
-@dataclass(frozen=True, eq=False)
-class KeptColumn:
-    """One output of a kept answer."""
-
-    answer: KeptAnswer
-    place: int
-
-    @property
-    def facts(self) -> Mapping[str, Any]:
-        """What is said of it."""
-        found: Mapping[str, Any] = self.answer.facts["outputs"][self.place]
-        return found
-
-    @property
-    def label(self) -> str | None:
-        """The label that it was charged under; None for public facts."""
-        label: str | None = self.facts["label"]
-        return label
-
-    @cached_property
-    def added(self) -> Added | None:
-        """What was added to all its cells; None for a public one, and where cells have noises of their own."""
-        is_one = self.facts["added"] is not None and self.answer.cells.levels[self.place] is None
-        return added_of(self.facts["added"]) if is_one else None
-
-    @property
-    def noises(self) -> CellNoise | None:
-        """What was added to its cells; None for a public one."""
-        return self._added(bounds_of("", [(self.answer.cells, self.place)]))
-
-    @property
-    def numbers(self) -> Any:
-        """What was released for each group."""
-        return self.answer.cells.numbers[self.place]
-
-    def fits(self, prepared: Prepared) -> bool:
-        """Whether it has the groups of a question, in the same order."""
-        return self.answer.cells.groups.are(prepared.bounds.groups)
-
-    def prepared(self, output: QuestionOutput, bounds: Bounds) -> PreparedOutput:
-        """Give the output as it was prepared when it was released, under its name in a question with these bounds."""
-        defined, constant = self.answer.cells.bounds[self.place].defined, self.facts["constant"]
-        numbers = None if constant is None else PublicNumbers(np.zeros(len(defined)), defined, constant)
-        drawn: str | None = self.facts["drawn"]
-        return PreparedOutput(output, self._added(bounds), None, numbers, self.numbers, self.label, drawn)
-
-    def _added(self, bounds: Bounds) -> CellNoise | None:
-        kind, kinds, levels = bounds.kind, len(bounds.rows), self.answer.cells.levels[self.place]
-        if levels is None:
-            return None if self.added is None else CellNoise.same(self.added, kinds)
-        each = [added_of(json.loads(one)) for one in levels.dictionary.to_pylist()]
-        of_group = arrow.values_of(levels.indices)
-        level = np.zeros(kinds, dtype=np.int64)
-        level[kind] = of_group
-        if not (level[kind] == of_group).all():
-            raise damaged(self.answer.kept.number)
-        return CellNoise.differing(each, level, kind)
+PASSED = 1000  # answers over the same, of which those are chosen that something may follow from
 
 
 class Checked(NamedTuple):
@@ -191,6 +99,7 @@ class Keeper:
                 _output(one, found, list(prepared.bounds_of(one).slopes))
                 for one, found in zip(prepared.outputs, read.found_by(wish), strict=True)
             ],
+            **({"sets": _sets(read.question)} if read.question.sets else {}),
             **({"absent": [one.to_dict() for one in prepared.plan.absent]} if prepared.plan.absent else {}),
             **({"empty": [list(one) for one in prepared.empty]} if prepared.empty else {}),
         }
@@ -216,24 +125,36 @@ class Keeper:
         found = (self._opened(one) for one in every if chosen(str(one.outputs[0].label)))
         return [one for one in found if one is not None]
 
-    def over(self, what: str, read: ReadQuestion) -> Iterator[KeptColumn]:
-        """Give released outputs over the same, by groups that divide those of a question, newest first.
+    def over(self, what: str, keys: Collection[str], bound: float) -> Iterator[KeptColumn]:
+        """Give released outputs over the same, within a bound and by all these keys or more, the oldest first.
 
-        An answer that left groups out has no parts of them: it is passed over.
+        So what follows from them stays the same when others come. An answer that left groups out has no parts of them:
+        it is passed over. So are all others, but only the first thousand are looked at.
         """
-        wanted = {key.value.encoded.hex() for key in read.question.keys}
-        return (one for one in self.beside(what) if wanted < set(one.answer.facts["keys"]))
+
+        def is_near(said: Mapping[str, Any]) -> bool:
+            ends = (one["added"]["high"] for one in said["outputs"] if one["over"] == what and one["added"] is not None)
+            return set(keys) <= set(said["keys"]) and any(end is not None and end <= bound for end in ends)
+
+        return self._columns(what, self._beside(what, is_near, PASSED))
 
     def beside(self, what: str, seen: Callable[[Mapping[str, Any]], bool] | None = None) -> Iterator[KeptColumn]:
         """Give released outputs over the same, by any groups, newest first; but for answers that left groups out.
 
         Of answers that are not ``seen``, by what is said of them, no more is read, and they hide none that are.
         """
+        return self._columns(what, self._beside(what, seen))
 
+    def _beside(
+        self, what: str, seen: Callable[[Mapping[str, Any]], bool] | None, looked_at: int | None = None
+    ) -> list[Kept]:
         def is_wanted(said: Mapping[str, Any]) -> bool:
-            return (seen is None or seen(said)) and not said["left_out"]
+            return not said["left_out"] and (seen is None or seen(said))
 
-        for one in self.ledger.kept_over([what], chosen=is_wanted):
+        return self.ledger.kept_over([what], chosen=is_wanted, looked_at=looked_at)
+
+    def _columns(self, what: str, found: Iterable[Kept]) -> Iterator[KeptColumn]:
+        for one in found:
             for output in one.facts["outputs"]:
                 if output["over"] == what and output["label"] is not None:
                     answer = self._opened(self.ledger.kept([output["asked"]]).get(output["asked"], one))
@@ -308,6 +229,12 @@ def _output(one: PreparedOutput, found: KeptOutput, columns: list[str]) -> dict[
         **({"part": True} if isinstance(one.output.part_of, Derived | CountedQuantile) else {}),
         **({"times": one.output.span} if isinstance(one.output.part_of, Bin) else {}),
     }
+
+
+def _sets(question: Question) -> list[list[str]]:
+    """Give the keys of each coarser grouping that was shown, as the keys of all are given."""
+    names = {key.name: key.value.encoded.hex() for key in question.keys}
+    return [[names[name] for name in kept] for kept in question.sets]
 
 
 def _absent(kept: Sequence[KeptColumn], read: ReadQuestion) -> tuple[Absent, ...]:

@@ -2,11 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import combinations
 
 from errorfloor.answering.asking import Piece
 from errorfloor.answering.by_part import are_alike, beside, groups_by_part, key_of_part, of_kept, reading_part
-from errorfloor.answering.keeping import Keeper, KeptColumn
+from errorfloor.answering.keeping import Keeper
+from errorfloor.answering.kept import KeptColumn
+from errorfloor.answering.origins import OriginFinder
 from errorfloor.answering.releasing import laid_out
 from errorfloor.answering.unions import from_parts
 from errorfloor.catalogue import Catalogue
@@ -125,9 +128,19 @@ class Known:
         return found
 
     def prepare(
-        self, read: ReadQuestion, wish: QuestionWish, catalogue: Catalogue, engine: Engine, keeper: Keeper
+        self,
+        read: ReadQuestion,
+        wish: QuestionWish,
+        catalogue: Catalogue,
+        engine: Engine,
+        keeper: Keeper,
+        *,
+        alone: bool = False,
     ) -> Prepared:
-        """Find what was released before; for the rest bound, choose noises, and price. Public columns only are read."""
+        """Find what was released before; for the rest bound, choose noises, and price. Public columns only are read.
+
+        Nothing follows from other answers if it is wanted ``alone``, or for a share, which bounds follow.
+        """
         key = ("prepared", id(read), *wish.key)
         found: Prepared | None = self.facts.find(key)
         if found is not None and not _is_of(found.plan, read):
@@ -142,13 +155,40 @@ class Known:
             found = prepare(self.plan(read, catalogue, engine), wish, engine)
             self.hold(found, read, wish)
         found = _with_kept(found, kept, engine)
-        is_new = not keeper.ledger.kept_over(read.found_over)
-        return found if is_new else from_parts(found, read, keeper, engine)
+        if alone or found.is_kept or wish.spend is not None:
+            return found
+        origins = self._origins(catalogue, engine, keeper)
+        parts = [part.name for part in read.snapshots[0].parts]
+        if not origins.is_any(read, parts if len(parts) > 1 else ()):
+            return found
+        return from_parts(found, read, keeper, engine, partial(origins.of, read))
+
+    def _origins(self, catalogue: Catalogue, engine: Engine, keeper: Keeper) -> OriginFinder:
+        """Look for what numbers may follow from."""
+
+        def reading(read: ReadQuestion, question: Question) -> ReadQuestion:
+            snapshots = read.snapshots
+            if snapshots[0].parts:  # it may read more of them
+                whole = self.snapshot(catalogue, question.table, engine)
+                snapshots = (part_of_it(whole, question, self.lost.get(question.table, ())), *snapshots[1:])
+            return replace(read, question=question, snapshots=snapshots)
+
+        return OriginFinder(keeper, engine, self.facts, reading, self._part)
 
     def pieces(
-        self, read: ReadQuestion, wish: QuestionWish, catalogue: Catalogue, engine: Engine, keeper: Keeper
+        self,
+        read: ReadQuestion,
+        wish: QuestionWish,
+        catalogue: Catalogue,
+        engine: Engine,
+        keeper: Keeper,
+        *,
+        alone: bool = False,
     ) -> tuple[Prepared, list[Piece]]:
-        """Prepare a question, and give what is looked up for it: all at once, or each part whose groups it asks for."""
+        """Prepare a question, and give what is looked up for it: all at once, or each part whose groups it asks for.
+
+        Nothing follows from other answers if it is wanted ``alone``, or for a share of the allowance.
+        """
         key = None if read.table.grows_by is None else key_of_part(read, wish)  # most tables do not grow
         if key is not None:
             whole: Prepared | None = self.facts.find(("prepared", id(read), *wish.key))
@@ -159,14 +199,19 @@ class Known:
             found, there = [], groups_by_part(whole, key)
             for name, groups in there.items():
                 part = self._part(read, name)
-                prepared = self.prepare(part, wish, catalogue, engine, keeper)
+                prepared = self.prepare(part, wish, catalogue, engine, keeper, alone=True)
                 found.append(Piece(part, prepared if prepared.is_kept else beside(prepared, read, there), groups))
             if whole.recorded is None and all(one.prepared.recorded is not None for one in found):
                 whole = replace(whole, recorded=dict(pair for one in found for pair in one.prepared.charges.items()))
             if found and are_alike(whole, [piece.prepared for piece in found]):
+                together = None
+                if not alone:
+                    together = self._together(whole, read, wish, found, self._origins(catalogue, engine, keeper))
+                if together is not None:
+                    return together, [Piece(read, together)]
                 self._check_numbers(whole)
                 return replace(whole, pieces=len(found)), found
-        prepared = self.prepare(read, wish, catalogue, engine, keeper)
+        prepared = self.prepare(read, wish, catalogue, engine, keeper, alone=alone)
         self._check_numbers(prepared)
         return prepared, [Piece(read, prepared)]
 
@@ -198,6 +243,22 @@ class Known:
         }
         lacking = {part.snapshots[0].parts[0].whose for part, columns, outputs in each if len(columns) < outputs}
         return kept if lacking <= empty else []
+
+    def _together(
+        self, whole: Prepared, read: ReadQuestion, wish: QuestionWish, pieces: Sequence[Piece], origins: OriginFinder
+    ) -> Prepared | None:
+        """Give a question that is asked part by part from what was released of each part; None where that lacks any.
+
+        What was charged of a part is never replaced: if it is not kept, it is drawn again, and the parts stay apart.
+        """
+        outputs = [one for piece in pieces for one in piece.prepared.outputs if one.kept is None]
+        fresh = [one.label for one in outputs if one.label is not None]
+        names = [part.name for piece in pieces for part in piece.read.snapshots[0].parts]
+        if not fresh or not origins.is_any(read, names) or origins.keeper.charged(fresh):
+            return None
+        looked = partial(origins.by_part, read, parts=names, wish=wish)
+        found = from_parts(whole, read, origins.keeper, origins.engine, looked, apart=True)
+        return None if found is whole else found
 
     def _check_numbers(self, prepared: Prepared) -> None:
         """Refuse what would be charged for nothing but nulls."""

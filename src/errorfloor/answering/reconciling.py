@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from errorfloor.answering.keeping import Keeper, KeptColumn, is_seen
+from errorfloor.answering.keeping import Keeper, is_seen
+from errorfloor.answering.kept import KeptColumn
 from errorfloor.answering.unions import weights_of
 from errorfloor.arithmetic import arrow
 from errorfloor.checks import Array

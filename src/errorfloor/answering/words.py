@@ -44,7 +44,7 @@ def in_full(price: "Price") -> str:
 
 def in_short(price: "Price") -> str:
     """Say the same in two short sentences, and in a line what was used."""
-    lines = [*_overlooked(price), *_left_out(price), _briefly(price), *_in_few(_vacuous(price))]
+    lines = [*_overlooked(price), *_left_out(price), _briefly(price), *_follows(price), *_in_few(_vacuous(price))]
     if price.dry:
         return "\n".join([DRY, *lines])
     if not price.affordable:
@@ -90,8 +90,33 @@ def _left_out(price: "Price") -> list[str]:
 
 
 def _certain(price: "Price") -> Iterable[str]:
-    """Say of each output how far off it is at most; shares of one quantile are one."""
-    return {_asked(price, one): _of_output(price, one) for one in price.shown}.values()
+    """Say of each output how far off it is at most, and what it follows from; shares of one quantile are one."""
+    return {_asked(price, one): f"{_of_output(price, one)}{_source(price, one)}" for one in price.shown}.values()
+
+
+def _source(price: "Price", one: PreparedOutput) -> str:
+    """Say which released cells an output follows from; nothing of one with noise of its own."""
+    made = parts_of(one)
+    if made is None:
+        return ""
+    times = [one.time[:10] for one in made.seen_by(price.analyst)]
+    cells = f"{made.parts} cell{'s' if made.parts != 1 else ''}"
+    when = "before"  # of what others asked it is not said when
+    if times:
+        when = f"on {times[0]}" if times[0] == times[-1] else f"from {times[0]} to {times[-1]}"
+    return f" It follows from up to {cells} released {when}, and costs nothing."
+
+
+def _follows(price: "Price") -> list[str]:
+    """Say in short which outputs follow from released cells; nothing if none does."""
+    made = list(dict.fromkeys(_asked(price, one) for one in price.shown if parts_of(one) is not None))
+    if not made:
+        return []
+    every = {_asked(price, one) for one in price.shown if one.added is not None}
+    names = "It" if every == {*made} else _joined(made) if len(made) <= MOST_NAMED else f"{len(made)} outputs"
+    follow = "follow" if len(made) > 1 and names != "It" else "follows"
+    costs = "cost" if follow == "follow" else "costs"
+    return [f"{names} {follow} from cells that were released before, and {costs} nothing."]
 
 
 def _briefly(price: "Price") -> str:
@@ -192,10 +217,6 @@ def _of_output(price: "Price", one: PreparedOutput) -> str:
     said = f"{name} is {where} (standard error {added.standard_error:.3g}{unit})."
     if is_direct(one, price.prepared):
         said = f"{said} It has noise of its own: {DIRECT}."
-    if (made := parts_of(one)) is not None:
-        cells, time = f"{made.parts} cell{'s' if made.parts != 1 else ''}", made.source(price.analyst)["time"]
-        when = "before" if time is None else f"on {time[:10]}"  # of what others asked it is not said when
-        return f"{said} It follows from up to {cells} released {when}, and costs nothing."
     return said
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from errorfloor.answering.asking import attendant
-from errorfloor.answering.keeping import KeptAnswer
+from errorfloor.answering.kept import KeptAnswer
 from errorfloor.answering.known import part_of_it
 from errorfloor.answering.packing import pack
 from errorfloor.answering.releasing import tags_of, values_before_noise

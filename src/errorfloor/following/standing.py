@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from errorfloor.answering.keeping import KeptAnswer
+from errorfloor.answering.kept import KeptAnswer
 from errorfloor.checks import positive
 from errorfloor.errors import InputError, KeyFileError
 from errorfloor.following.block import Block, Offer, blocks_after, key_of, name_of, noise_of, offered

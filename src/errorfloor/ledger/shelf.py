@@ -167,13 +167,15 @@ class Shelf:
             found |= {row["label"]: _kept(row) for row in self._run(joined, *some)}
         return found
 
-    def over(self, over: str, limit: int, before: int | None = None) -> list[Kept]:
-        """The last answers, ``before`` a number, with an output over the same, newest first, without their content."""
-        outputs = (
-            "SELECT DISTINCT number FROM @kept_outputs WHERE over_what = ? AND number < ? ORDER BY number DESC LIMIT ?"
-        )
-        wanted = f"SELECT {FACTS} FROM @kept WHERE number IN ({outputs}) ORDER BY number DESC"
-        return [_kept(row) for row in self._run(wanted, over, ABOVE_ALL if before is None else before, limit)]
+    def over(self, over: str, limit: int, beyond: int | None = None, *, oldest: bool = False) -> list[Kept]:
+        """The last answers with an output over the same, newest first, without their content; or the ``oldest``, first.
+
+        They are ``beyond`` a number: before it, or after it.
+        """
+        side, order, begin = (">", "number", 0) if oldest else ("<", "number DESC", ABOVE_ALL)
+        some = f"SELECT DISTINCT number FROM @kept_outputs WHERE over_what = ? AND number {side} ?"
+        wanted = f"SELECT {FACTS} FROM @kept WHERE number IN ({some} ORDER BY {order} LIMIT ?) ORDER BY {order}"
+        return [_kept(row) for row in self._run(wanted, over, begin if beyond is None else beyond, limit)]
 
     def page(self, after: int = 0, limit: int | None = None, *, whole: bool = False) -> Iterator[Kept]:
         """The answers after a number, in order; with their content if they are wanted ``whole``."""
@@ -265,18 +267,22 @@ class Keeping(ABC):
         over: Collection[str],
         limit: int = LAST,
         chosen: Callable[[Mapping[str, Any]], bool] | None = None,
+        looked_at: int | None = None,
     ) -> list[Kept]:
         """Give the last answers with an output over any of these, without their content, newest first.
 
-        Of those that are not ``chosen`` by what is said of them none is given, nor counted among the last.
+        Of those that are not ``chosen`` by what is said of them none is given, nor counted among the last. If at most
+        so many are ``looked_at`` for each, it is the first ones, and they are given oldest first.
         """
         kept = self._kept()
 
         def work(book: Book) -> list[Kept]:
             self._check(book, kept)
             count = min(limit, PAGE)
-            found = {one.number: one for what in over for one in islice(_newest(book, what, count, chosen), limit)}
-            return [one for _, one in sorted(found.items(), reverse=True)]
+            found = {
+                one.number: one for what in over for one in islice(_over(book, what, count, chosen, looked_at), limit)
+            }
+            return [one for _, one in sorted(found.items(), reverse=looked_at is None)]
 
         return self._read(work)
 
@@ -319,15 +325,17 @@ def from_snapshot(identity: str, table: str) -> Callable[[Kept], bool]:
     return chosen
 
 
-def _newest(book: Book, what: str, count: int, chosen: Callable[[Mapping[str, Any]], bool] | None) -> Iterator[Kept]:
-    """Give the answers over the same that are chosen and were charged, newest first; so many are read at a time."""
-    before = None
-    while True:
-        page = Shelf(book).over(what, count, before)
+def _over(
+    book: Book, what: str, count: int, chosen: Callable[[Mapping[str, Any]], bool] | None, looked_at: int | None
+) -> Iterator[Kept]:
+    """Give the answers over the same that are chosen and were charged; so many are read at a time."""
+    beyond, seen = None, 0
+    while looked_at is None or seen < looked_at:
+        page = Shelf(book).over(what, count, beyond, oldest=looked_at is not None)
         yield from (one for one in page if (chosen is None or chosen(one.facts)) and _is_charged(book, one))
         if len(page) < count:
             return
-        before = page[-1].number
+        beyond, seen = page[-1].number, seen + count
 
 
 def _is_charged(book: Book, answer: Kept) -> bool:

@@ -134,7 +134,7 @@ class Database(ListingFace, FollowFace, StreamFace, Closing):
 
         Nothing is charged; public facts and the ledger are all that is read.
         """
-        return self._asking(sql, _wished(Database.simulate, wish), analyst).simulation()
+        return self._asking(sql, _wished(Database.simulate, wish), analyst, alone=True).simulation()
 
     def plan(
         self, questions: Any, candidates: Mapping[str, Any] | None = None, *, analyst: str | None = None
@@ -259,11 +259,11 @@ class Database(ListingFace, FollowFace, StreamFace, Closing):
     def _repr_html_(self) -> str:
         return tables_in_html(self.tables())
 
-    def _asking(self, sql: str, wish: QuestionWish, analyst: str | None) -> Asking:
+    def _asking(self, sql: str, wish: QuestionWish, analyst: str | None, *, alone: bool = False) -> Asking:
         quotas = self._grant.quotas(self.catalogue.quota.shares, analyst)
         read = self._read(sql, wish)
         wish = wish.by_column(read.question.families)
-        prepared, pieces = self._known.pieces(read, wish, self.catalogue, self._engine, self._keeper)
+        prepared, pieces = self._known.pieces(read, wish, self.catalogue, self._engine, self._keeper, alone=alone)
         attendant().priced(prepared)
         return Asking.of(prepared, pieces, self.ledger, self._keeper.keys, self._grant, quotas, is_dry=self.is_dry)
 

@@ -14,7 +14,8 @@ from fractions import Fraction
 from typing import Any
 
 from errorfloor.accounts import NOTHING, Account, Charge
-from errorfloor.answering.keeping import Keeper, KeptAnswer, is_seen
+from errorfloor.answering.keeping import Keeper, is_seen
+from errorfloor.answering.kept import KeptAnswer
 from errorfloor.catalogue import Catalogue, Table
 from errorfloor.charging.settling import Grant, column_terms, table_terms
 from errorfloor.charging.standing import QuotaStanding, Standing, allowances_of, concerned
