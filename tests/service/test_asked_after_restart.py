@@ -172,7 +172,7 @@ def test_another_wish_is_read_as_the_table_has_it_though_one_was_kept(town, look
         db.ask(text, **WISH)
     with ef.open(town) as db:
         kept = db.ask(text, **WISH)
-        other = db.ask(text, max_error=3000.0)
+        other = db.ask(text, max_error=1500.0)
         assert any(other.fresh) and other.prepared.question == kept.prepared.question
         assert db.ask(text, **WISH).to_arrow().equals(kept.to_arrow())
 

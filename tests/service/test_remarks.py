@@ -102,7 +102,7 @@ BOUNDS = [
     ("histogram(kwh, 10, 20) AS h", {"h": 100}, ""),
     ("histogram(kwh, 10, 20) AS h", {"h_to_10": 100, "h_10_to_20": 100, "h_from_20": 100}, ""),
     ("median(kwh) AS m, stddev(kwh) AS s", {"m": 100, "s": 100}, ""),
-    ("sum(kwh) AS s, sum(sum(kwh)) OVER (ORDER BY tariff) AS r", {"s": 900, "r": 900}, ""),
+    ("sum(peak) AS s, sum(sum(peak)) OVER (ORDER BY tariff) AS r", {"s": 900, "r": 900}, ""),
 ]
 
 

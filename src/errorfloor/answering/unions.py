@@ -36,7 +36,7 @@ DIGITS = 6  # of the bound that is stated
 Looked = Callable[[int, float], Iterable[tuple[Origin, ...]]]  # for an output, within a bound: where it may follow from
 
 
-class Source(NamedTuple):
+class EarlierAnswer(NamedTuple):
     """A released answer that a number follows from, and who may see what it asked."""
 
     answer: int
@@ -56,7 +56,7 @@ class FromParts(Added):
 
     deviation: float = 0.0
     parts: int = 0
-    answers: tuple[Source, ...] = ()
+    answers: tuple[EarlierAnswer, ...] = ()
     booked: tuple[float, float] | None = None
     with_sums: bool = False
 
@@ -85,7 +85,7 @@ class FromParts(Added):
         """What tells it from others: also how far off it is, which does not follow from the noise of a part."""
         return json.dumps([super().law, self.high, self.deviation, self.parts])
 
-    def seen_by(self, analyst: str | None) -> tuple[Source, ...]:
+    def seen_by(self, analyst: str | None) -> tuple[EarlierAnswer, ...]:
         """Give the answers, oldest first, to those who see what all of them asked; to others none.
 
         They would find a hidden question by guessing: theirs follows from it, and its answer would confirm that.
@@ -254,7 +254,7 @@ def _joined(
     answers = {(kept.kept.number, *(kept.facts[name] for name in ("time", "analyst", "shared"))) for kept in released}
     together = FromParts(
         added.noise, lattice, -limit, limit, 0.0, deviation, int(parts.max(initial=0)),
-        tuple(Source(*one) for one in sorted(answers)), beside, with_sums,
+        tuple(EarlierAnswer(*one) for one in sorted(answers)), beside, with_sums,
     )  # fmt: skip
     column = origins[0].column
     output = replace(
