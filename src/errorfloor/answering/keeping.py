@@ -27,7 +27,8 @@ from errorfloor.preparing.spelling import Absent, compared
 from errorfloor.sql.question import Bin, CountedQuantile, Derived, Question
 
 MOST_BYTES = 2**28  # of one answer; a larger one is drawn again
-PASSED = 1000  # answers over the same, of which those are chosen that something may follow from
+PASSED = 300  # answers over the same, of which those are chosen that something may follow from
+OPEN = 4  # answers that are held for the other outputs of a question: to unpack one takes as long as it has outputs
 
 
 class Checked(NamedTuple):
@@ -125,25 +126,28 @@ class Keeper:
         found = (self._opened(one) for one in every if chosen(str(one.outputs[0].label)))
         return [one for one in found if one is not None]
 
-    def over(self, what: str, keys: Collection[str], bound: float) -> Iterator[KeptColumn]:
+    def over(
+        self, what: str, keys: Collection[str], bound: float, opened: dict[int, KeptAnswer]
+    ) -> Iterator[KeptColumn]:
         """Give released outputs over the same, within a bound and by all these keys or more, the oldest first.
 
         So what follows from them stays the same when others come. An answer that left groups out has no parts of them:
-        it is passed over. So are all others, but only the first thousand are looked at.
+        it is passed over. So are all others, but only the first ``PASSED`` are looked at. ``opened`` holds some answers
+        for the next output.
         """
 
         def is_near(said: Mapping[str, Any]) -> bool:
             ends = (one["added"]["high"] for one in said["outputs"] if one["over"] == what and one["added"] is not None)
             return set(keys) <= set(said["keys"]) and any(end is not None and end <= bound for end in ends)
 
-        return self._columns(what, self._beside(what, is_near, PASSED))
+        return self._columns(what, self._beside(what, is_near, PASSED), opened)
 
     def beside(self, what: str, seen: Callable[[Mapping[str, Any]], bool] | None = None) -> Iterator[KeptColumn]:
         """Give released outputs over the same, by any groups, newest first; but for answers that left groups out.
 
         Of answers that are not ``seen``, by what is said of them, no more is read, and they hide none that are.
         """
-        return self._columns(what, self._beside(what, seen))
+        return self._columns(what, self._beside(what, seen), {})
 
     def _beside(
         self, what: str, seen: Callable[[Mapping[str, Any]], bool] | None, looked_at: int | None = None
@@ -153,13 +157,17 @@ class Keeper:
 
         return self.ledger.kept_over([what], chosen=is_wanted, looked_at=looked_at)
 
-    def _columns(self, what: str, found: Iterable[Kept]) -> Iterator[KeptColumn]:
+    def _columns(self, what: str, found: Iterable[Kept], opened: dict[int, KeptAnswer]) -> Iterator[KeptColumn]:
         for one in found:
             for output in one.facts["outputs"]:
                 if output["over"] == what and output["label"] is not None:
-                    answer = self._opened(self.ledger.kept([output["asked"]]).get(output["asked"], one))
+                    answer = opened.get(one.number)
+                    answer = answer or self._opened(self.ledger.kept([output["asked"]]).get(output["asked"], one))
                     column = None if answer is None else _column(answer, output["asked"])
                     if column is not None and column.answer.kept.content is not None:
+                        for oldest in [*opened][: len(opened) + 1 - OPEN]:
+                            del opened[oldest]
+                        opened[column.answer.kept.number] = column.answer
                         yield column
 
     def charged(self, labels: Iterable[Label]) -> set[bytes]:

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from errorfloor.answering.keeping import Keeper
-from errorfloor.answering.kept import KeptColumn
+from errorfloor.answering.kept import KeptAnswer, KeptColumn
 from errorfloor.arithmetic import arrow
 from errorfloor.arithmetic.polynomial import Polynomial
 from errorfloor.checks import Array
@@ -86,6 +86,7 @@ class OriginFinder:
     ) -> None:
         self.keeper, self.engine, self._facts = keeper, engine, facts
         self._reading, self._reading_part = reading, reading_part
+        self._opened: dict[int, KeptAnswer] = {}
         self._known: dict[int, tuple[ReadQuestion, list[tuple[ReadQuestion, list[GroupKey]]]]] = {}
 
     def of(self, read: ReadQuestion, place: int, bound: float) -> Iterator[tuple[Origin, ...]]:
@@ -129,9 +130,9 @@ class OriginFinder:
     ) -> Iterator[Origin]:
         """Give the answers over the same rows, and then those over more, of which a condition chooses some cells."""
         keys = hexes(read.question.keys)
-        yield from (Origin(one, read) for one in self.keeper.over(read.found_over[place], keys, bound))
+        yield from (Origin(one, read) for one in self.keeper.over(read.found_over[place], keys, bound, self._opened))
         for one, more in wider:
-            for column in self.keeper.over(one.found_over[place], keys, bound):
+            for column in self.keeper.over(one.found_over[place], keys, bound, self._opened):
                 told = [key for key in more if key.value.encoded.hex() in column.answer.facts["keys"]]
                 cells = self._chosen(read, told) if told else None
                 yield Origin(column, one, (*keys, *hexes(told)), cells, is_wider=True)
