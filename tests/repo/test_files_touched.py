@@ -52,7 +52,7 @@ def touched(work):
 def test_a_first_question_and_the_same_again_pass_through_few_files(town):
     first = touched(lambda: town.ask(QUESTION, max_error=0.5))
     again = touched(lambda: town.ask(QUESTION, max_error=0.5))
-    assert len(first) <= 71, first  # with those that keep what is released
+    assert len(first) <= 72, first  # with those that keep what is released
     assert len(again) <= 25, again
     assert set(again) < set(first)
 

@@ -216,6 +216,23 @@ def test_totals_that_were_not_shown_are_no_nearer_than_all_their_cells(town):
     assert "from" not in town.price(totals.format("CUBE"), max_error=60).to_dict()["outputs"][0]
 
 
+def test_some_cells_of_a_total_are_no_nearer_than_all_of_them_together(town):
+    """Joint noise keeps a total as near as a cell; of a condition that leaves out some of its cells it says nothing."""
+    cells = "SELECT household, day, sum(peak) AS y FROM meters GROUP BY ROLLUP (household, day)"
+    assert town.ask(cells, max_error=60).prepared.outputs[0].added.widest.keeps_sums
+    exact = truth("peak", ["day"])
+    for chosen in ((0, 10), (3, 25), (20, 29)):
+        days = sorted(day for (day,) in exact)[slice(*chosen)]
+        sql = f"SELECT sum(peak) AS y FROM meters WHERE day BETWEEN '{days[0]}' AND '{days[-1]}'"
+        assert "from" not in town.price(sql, max_error=60 * len(days) * HOUSEHOLDS - 1).outputs()[0]
+        (row,) = town.ask(sql, max_error=2e5, charge=False).to_arrow().to_pylist()
+        assert row["y_low"] <= sum(exact[day,][0] for day in days) <= row["y_high"]
+        assert town.price(sql, max_error=2e5).max_error["y"] >= 60 * len(days)
+    some = "SELECT tariff, rooms, sum(peak) AS y FROM meters WHERE rooms IN (1, 2, 3) GROUP BY CUBE (tariff, rooms)"
+    town.ask(TOTALS.format("CUBE"), max_error=60)
+    assert "from" not in town.price(some, max_error=60).outputs()[0]
+
+
 def test_running_totals_with_a_wider_bound_follow_from_those_that_were_released(town):
     running = "SELECT day, sum(peak) AS y, sum(sum(peak)) OVER (ORDER BY day{}) AS r FROM meters GROUP BY day"
     first = town.ask(running.format(""), max_error=90)

@@ -1,6 +1,7 @@
 """What follows from released parts of a table that grows states what those tell, and is given for nothing."""
 
 import csv
+import re
 
 import pytest
 
@@ -202,3 +203,33 @@ def test_of_two_conditions_one_may_choose_a_part_and_the_other_cells(home):
         assert row["s_low"] - 1e-6 <= truth(home, "m", "tariff")["2024-01", "A"] <= row["s_high"] + 1e-6
         few = some.replace("'2024-02-01'", "'2024-01-02'")
         assert "from" not in db.price(few, max_error=5000).to_dict()["outputs"][0]
+
+
+def test_a_condition_that_finds_no_row_of_a_part_takes_none_of_its_cells(tmp_path):
+    write_months(tmp_path, [1, 2])
+    file = tmp_path / "meters.csv"
+    lines = [re.sub("^H0,(.*2024-02.*),A,", r"H0,\1,C,", one) for one in file.read_text().splitlines()]
+    file.write_text("\n".join(lines) + "\n")
+    declare(tmp_path)
+    grow(tmp_path)
+    exact = truth(tmp_path, "tariff")
+    assert ("C",) in exact
+    with opened(tmp_path) as db:
+        db.ask(MONTHS, max_error=60)
+        of_c = " FROM meters WHERE tariff = 'C'"
+        for sql in (f"SELECT sum(kwh) AS s{of_c}", f"SELECT tariff, sum(kwh) AS s{of_c} GROUP BY tariff"):
+            (row,) = db.ask(sql, max_error=900, charge=False).to_arrow().to_pylist()
+            assert row["s_low"] <= exact["C",] <= row["s_high"]
+        nobody = db.price("SELECT sum(kwh) AS s FROM meters WHERE tariff = 'no'", max_error=900)
+        assert "from" not in nobody.outputs()[0]
+
+
+def test_an_older_answer_that_does_not_serve_hides_none_that_does(home):
+    by_month = "SELECT date_trunc('month', day) AS m, sum(kwh) AS s FROM meters GROUP BY 1"
+    with opened(home) as db:
+        db.ask(by_month, max_error=900)
+        db.ask(by_month, max_error=100)
+        db.ask(MONTHS, max_error=80)
+        assert db.ask("SELECT sum(kwh) AS s FROM meters", max_error=1000, charge=False).max_error == {"s": 200.0}
+        some = db.ask("SELECT sum(kwh) AS s FROM meters WHERE tariff = 'A'", max_error=900, charge=False)
+        assert some.max_error == {"s": 160.0}

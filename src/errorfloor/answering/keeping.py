@@ -132,8 +132,8 @@ class Keeper:
         """Give released outputs over the same, within a bound and by all these keys or more, the oldest first.
 
         So what follows from them stays the same when others come. An answer that left groups out has no parts of them:
-        it is passed over. So are all others, but only the first ``PASSED`` are looked at. ``opened`` holds some answers
-        for the next output.
+        it is passed over. So are all others, but only the first ``PASSED`` are looked at, and twenty given. ``opened``
+        holds some for the next output.
         """
 
         def is_near(said: Mapping[str, Any]) -> bool:

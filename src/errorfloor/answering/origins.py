@@ -29,8 +29,8 @@ from errorfloor.sql.plan import And, Condition, Scalar, TableColumn, all_of
 from errorfloor.sql.question import GroupKey, Question, walk
 from errorfloor.sql.sums import stored_layout
 
-MOST_CONDITIONS = 4  # that are left out in every choice
-MOST_PARTS = 400  # of a table that grows
+MOST_CONDITIONS = 4  # that are left out in every choice; of more, and of a part of more than two, one or all
+MOST_PARTS = 120  # of a table that grows: each is looked up by itself, for every choice of conditions
 Reading = Callable[[ReadQuestion, Question], ReadQuestion]  # reads another question of the same tables
 ReadingPart = Callable[[ReadQuestion, str], ReadQuestion]  # reads a question of one part alone
 
@@ -70,6 +70,8 @@ class Origin:
             place = _places(fine.groups, names, coarse, keys)
             return None if place is None or (not self.is_wider and (place < 0).any()) else place
         groups, rows = self.cells
+        if not len(groups):
+            return np.full(len(fine.groups), -1)
         chosen, place = _places(fine.groups, names, groups, self.keys), _places(groups, self.keys, coarse, keys)
         if chosen is None or place is None:
             return None
@@ -106,24 +108,31 @@ class OriginFinder:
     def is_any(self, read: ReadQuestion, parts: Sequence[str] = ()) -> bool:
         """Whether anything was released that an output may follow from; said after as few questions as may be."""
         first = [self._reading_part(read, name) for name in parts[:1]]
-        some = [one for each in (read, *first) for one in (each, *(wider for wider, _ in self._wider(each)))]
+        wider = [*self._wider(read), *(one for each in first for one in self._wider(each, apart=True))]
+        some = [read, *first, *(one for one, _ in wider)]
         names = dict.fromkeys(name for one in some for name in one.found_over)
         return bool(self.keeper.ledger.kept_over(names, 1))
 
     def _of_parts(
         self, read: ReadQuestion, place: int, bound: float, parts: Collection[str], wish: QuestionWish | None
     ) -> Iterator[tuple[Origin, ...]]:
-        found = []
-        for name in parts:
-            part = self._reading_part(read, name)
-            own = None if wish is None else self.keeper.find(part, wish)[place]
-            wider = [each for each in self._wider(part) if each[0].snapshots is part.snapshots]
-            one = Origin(own, part) if own is not None else next(self._one(part, place, bound, wider), None)
-            if one is None:
-                return
-            found.append(one)
-        if found:
-            yield tuple(found)
+        """Take the oldest answer of each part, or the oldest whose bound is an equal share of that of their sum."""
+        each = [self._reading_part(read, name) for name in parts]
+        for near in dict.fromkeys((bound, bound / max(len(each), 1))):
+            found: list[Origin] = []
+            for part in each:
+                one = self._of_part(part, place, near, wish)
+                if one is None:
+                    break
+                found.append(one)
+            if found and len(found) == len(each):
+                yield tuple(found)
+
+    def _of_part(self, part: ReadQuestion, place: int, bound: float, wish: QuestionWish | None) -> Origin | None:
+        own = None if wish is None else self.keeper.find(part, wish)[place]
+        if own is not None:
+            return Origin(own, part)
+        return next(self._one(part, place, bound, self._wider(part, apart=True)), None)
 
     def _one(
         self, read: ReadQuestion, place: int, bound: float, wider: Sequence[tuple[ReadQuestion, list[GroupKey]]]
@@ -132,25 +141,32 @@ class OriginFinder:
         keys = hexes(read.question.keys)
         yield from (Origin(one, read) for one in self.keeper.over(read.found_over[place], keys, bound, self._opened))
         for one, more in wider:
-            for column in self.keeper.over(one.found_over[place], keys, bound, self._opened):
-                told = [key for key in more if key.value.encoded.hex() in column.answer.facts["keys"]]
-                cells = self._chosen(read, told) if told else None
-                yield Origin(column, one, (*keys, *hexes(told)), cells, is_wider=True)
+            every = [*keys, *hexes(more)] if more else keys
+            for needed in (every, keys) if more else (every,):  # those with all keys first
+                for column in self.keeper.over(one.found_over[place], needed, bound, self._opened):
+                    told = [key for key in more if key.value.encoded.hex() in column.answer.facts["keys"]]
+                    if needed is every or len(told) < len(more):
+                        cells = self._chosen(read, told) if told else None
+                        yield Origin(column, one, (*keys, *hexes(told)), cells, is_wider=True)
 
-    def _wider(self, read: ReadQuestion) -> list[tuple[ReadQuestion, list[GroupKey]]]:
-        """Give the same question without some of its conditions, and the keys that they need besides its own."""
+    def _wider(self, read: ReadQuestion, *, apart: bool = False) -> list[tuple[ReadQuestion, list[GroupKey]]]:
+        """Give the same question without some of its conditions, and the keys that they need besides its own.
+
+        Of a part it is a question of that part, ``apart`` from all others.
+        """
         if id(read) not in self._known:  # with the question, whose place in memory nothing else has then
-            self._known[id(read)] = read, self._without_conditions(read)
+            self._known[id(read)] = read, self._without_conditions(read, apart=apart)
         return self._known[id(read)][1]
 
-    def _without_conditions(self, read: ReadQuestion) -> list[tuple[ReadQuestion, list[GroupKey]]]:
+    def _without_conditions(self, read: ReadQuestion, *, apart: bool) -> list[tuple[ReadQuestion, list[GroupKey]]]:
         """Leave out every choice of conditions; none where records are protected, whose numbers nobody counts."""
         question, where = read.question, read.question.where
         every = where.parts if isinstance(where, And) else (where,)
         some = [one for one in every if _columns(one)]
         if not some or read.table.hides_records:
             return []
-        sizes = range(1, len(some) + 1) if len(some) <= MOST_CONDITIONS else (1, len(some))
+        few = 2 if apart else MOST_CONDITIONS
+        sizes = range(1, len(some) + 1) if len(some) <= few else (1, len(some))
         known, found = set(hexes(question.keys)), []
         for size in sizes:
             for chosen in combinations(some, size):
@@ -161,6 +177,8 @@ class OriginFinder:
                 asked = replace(question, where=rest)
                 if read.snapshots[0].parts:  # of the same parts all rows
                     found.append((replace(read, question=asked), more))
+                if apart:
+                    continue
                 try:
                     found.append((self._reading(read, asked), more))
                 except CatalogueError:  # of parts that are lost

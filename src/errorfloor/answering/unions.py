@@ -234,7 +234,8 @@ def _joined(
     value = rounded(total(lambda each: each.weights * each.numbers) / divisor, lattice)
     slack = (parts + 8) * UNIT
     off = slack * total(lambda each: each.weights * np.abs(each.numbers)) / divisor + lattice.size / FINEST
-    sums = shown_of(origins[0].column) if len(origins) == 1 and added.keeps_sums else frozenset()
+    is_whole = len(origins) == 1 and not origins[0].is_wider  # a condition may leave out some cells of a total
+    sums = shown_of(origins[0].column) if is_whole and added.keeps_sums else frozenset()
     if frozenset(hexes(read.question.keys)) in sums:  # a total of joint noise is as near as a cell
         reach, deviation = np.full(size, added.high - added.spare), added.standard_error
     else:
