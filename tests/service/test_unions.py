@@ -219,7 +219,10 @@ def test_totals_that_were_not_shown_are_no_nearer_than_all_their_cells(town):
 def test_some_cells_of_a_total_are_no_nearer_than_all_of_them_together(town):
     """Joint noise keeps a total as near as a cell; of a condition that leaves out some of its cells it says nothing."""
     cells = "SELECT household, day, sum(peak) AS y FROM meters GROUP BY ROLLUP (household, day)"
-    assert town.ask(cells, max_error=60).prepared.outputs[0].added.widest.keeps_sums
+    rows = town.ask(cells, max_error=60)
+    assert rows.prepared.outputs[0].added.widest.keeps_sums
+    (whole,) = town.ask("SELECT sum(peak) AS y FROM meters", max_error=60, charge=False).to_arrow().to_pylist()
+    assert whole["y"] == next(row for row in rows.to_arrow().to_pylist() if row["household"] is None)["y"]
     exact = truth("peak", ["day"])
     for chosen in ((0, 10), (3, 25), (20, 29)):
         days = sorted(day for (day,) in exact)[slice(*chosen)]

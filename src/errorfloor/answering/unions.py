@@ -24,13 +24,14 @@ from errorfloor.preparing.choosing import prepared_for
 from errorfloor.preparing.joint_noise import JointAdded
 from errorfloor.preparing.noises import Added
 from errorfloor.preparing.preparation import Prepared, PreparedOutput, ReadQuestion
-from errorfloor.preparing.rounding import FINEST, rounded
+from errorfloor.preparing.rounding import FINEST, multiples, rounded
 from errorfloor.pricing import OutputBounds
 from errorfloor.pricing.bounding import RowSlopes
 from errorfloor.sql.plan import Always, Count, Different, Quotient, Sum
 from errorfloor.sql.question import QuestionOutput
 
 UNIT = 2.0**-52
+WHOLE = 2.0**53  # below, sums of whole numbers are exact in doubles
 ROUNDED = 1 + 2.0**-50  # more than a root and a product are off by
 DIGITS = 6  # of the bound that is stated
 Looked = Callable[[int, float], Iterable[tuple[Origin, ...]]]  # for an output, within a bound: where it may follow from
@@ -238,6 +239,10 @@ def _joined(
     sums = shown_of(origins[0].column) if is_whole and added.keeps_sums else frozenset()
     if frozenset(hexes(read.question.keys)) in sums:  # a total of joint noise is as near as a cell
         reach, deviation = np.full(size, added.high - added.spare), added.standard_error
+        steps = [np.rint(each.weights * each.numbers / float(lattice.size)) for each in sources]
+        if isinstance(one.output.formula, Sum) and sum(float(np.abs(each).sum()) for each in steps) < WHOLE:
+            found_steps = np.asarray(sum(each.total(own, size) for each, own in zip(sources, steps, strict=True)))
+            value, off, slack = multiples(found_steps.astype(np.int64), lattice), np.zeros(size), np.zeros(size)
     else:
         reach = total(lambda each: each.weights * (each.of_cell("high") - each.of_cell("spare"))) / divisor
         spread = total(lambda each: (each.weights * each.of_cell("standard_error")) ** 2) ** 0.5
