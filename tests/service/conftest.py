@@ -2,7 +2,22 @@
 
 import pytest
 
+from errorfloor.engines.duckdb import DuckDBEngine
 from town import open_town, write_town
+
+
+@pytest.fixture
+def scans(monkeypatch):
+    """Everything that an engine is asked but for what it was told of snapshots when they were made."""
+    seen, query = [], DuckDBEngine.query
+
+    def noted(self, statement, *rest):
+        if not any(known in statement for known in ("errorfloor_notes", "duckdb_tables()")):
+            seen.append(statement)
+        return query(self, statement, *rest)
+
+    monkeypatch.setattr(DuckDBEngine, "query", noted)
+    return seen
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ import pytest
 import errorfloor as ef
 import followed_house
 from errorfloor.catalogue import load
-from errorfloor.engines.duckdb import DuckDBEngine
 from houses import register_house
 from monthly import grow, write_catalogue, write_months
 from patients import visits, write_patients
@@ -63,20 +62,6 @@ OF_PATIENTS = {
 }
 
 
-@pytest.fixture
-def looks(monkeypatch):
-    """Everything that an engine is asked but for what it was told of snapshots when they were made."""
-    seen, query = [], DuckDBEngine.query
-
-    def noted(self, statement, *rest):
-        if not any(known in statement for known in ("errorfloor_notes", "duckdb_tables()")):
-            seen.append(statement)
-        return query(self, statement, *rest)
-
-    monkeypatch.setattr(DuckDBEngine, "query", noted)
-    return seen
-
-
 @pytest.fixture(params=["plain", "with owners"])
 def town(request, tmp_path):
     write_town(tmp_path / "town", owner=request.param != "plain")
@@ -117,19 +102,19 @@ def stated(answer):
     return said, answer.max_error, answer.explain(), answer.summary(), answer.remarks(), answer.charge
 
 
-def check(path, question, looks, *, is_new=True):
+def check(path, question, scans, *, is_new=True):
     """Ask twice and again after a restart; the second and the third say the same, and the third has nothing scanned."""
     text, wish = question
     with ef.open(path) as db:
         first = db.ask(text, **wish)
-        assert bool(looks) == is_new
+        assert bool(scans) == is_new
         again = db.ask(text, **wish)
-    looks.clear()
+    scans.clear()
     with ef.open(path) as db:
         after = db.ask(text, **wish)
         priced = db.price(text, **wish)
         assert db.ask(text, charge=False, **wish).to_arrow().equals(first.to_arrow())
-    assert not looks
+    assert not scans
     assert after.to_arrow().equals(first.to_arrow()) and after.cells() == again.cells() == first.cells()
     assert stated(after) == stated(again) and not any(after.fresh)
     assert priced.max_error == after.max_error == first.max_error
@@ -137,35 +122,35 @@ def check(path, question, looks, *, is_new=True):
 
 
 @pytest.mark.parametrize("kind", OF_TOWN)
-def test_a_question_of_any_kind(town, looks, kind):
-    check(town, OF_TOWN[kind], looks)
+def test_a_question_of_any_kind(town, scans, kind):
+    check(town, OF_TOWN[kind], scans)
 
 
 @pytest.mark.parametrize("kind", OF_MONTHS)
-def test_a_question_of_a_table_that_grows(months, looks, kind):
-    check(months, OF_MONTHS[kind], looks)
+def test_a_question_of_a_table_that_grows(months, scans, kind):
+    check(months, OF_MONTHS[kind], scans)
 
 
 @pytest.mark.parametrize("kind", OF_PATIENTS)
-def test_a_question_of_a_table_that_protects_records(patients, looks, kind):
-    check(patients, OF_PATIENTS[kind], looks)
+def test_a_question_of_a_table_that_protects_records(patients, scans, kind):
+    check(patients, OF_PATIENTS[kind], scans)
 
 
-def test_a_question_of_parts_some_of_which_came_later(tmp_path, looks):
+def test_a_question_of_parts_some_of_which_came_later(tmp_path, scans):
     write_months(tmp_path, [1, 2])
     write_catalogue(tmp_path)
     path = registered(tmp_path)
     question = OF_MONTHS["groups of parts"]
-    check(path, question, looks)
+    check(path, question, scans)
     write_months(tmp_path, [1, 2, 3])
     grow(tmp_path)
     with ef.open(path) as db:
         assert db.ask(question[0], **question[1]).fresh == (True,)
-    looks.clear()
-    check(path, question, looks, is_new=False)
+    scans.clear()
+    check(path, question, scans, is_new=False)
 
 
-def test_another_wish_is_read_as_the_table_has_it_though_one_was_kept(town, looks):
+def test_another_wish_is_read_as_the_table_has_it_though_one_was_kept(town, scans):
     """What is kept says how the question was answered then; another bound is prepared from public facts as ever."""
     text, _ = OF_TOWN["made of parts and not"]
     with ef.open(town) as db:
@@ -177,15 +162,15 @@ def test_another_wish_is_read_as_the_table_has_it_though_one_was_kept(town, look
         assert db.ask(text, **WISH).to_arrow().equals(kept.to_arrow())
 
 
-def test_a_standing_question(tmp_path, looks):
+def test_a_standing_question(tmp_path, scans):
     house = followed_house.House(tmp_path / "house")
     house.register("1", 3)
     with house.open() as db:
         first = db.follow(followed_house.SUM, **followed_house.HORIZON).release("2024-02")
-    assert looks
-    looks.clear()
+    assert scans
+    scans.clear()
     with house.open() as db:
         again = db.follow(followed_house.SUM, **followed_house.HORIZON)
         assert again.release("2024-02") == again.figures() == first
         assert db.followed(again.name).figures() == first
-    assert not looks
+    assert not scans

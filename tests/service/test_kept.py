@@ -58,22 +58,6 @@ def sqlite_home(tmp_path):
     return Home(tmp_path / "town", tmp_path / "town" / "ledger.sqlite")
 
 
-@pytest.fixture
-def scans(monkeypatch):
-    """Everything that an engine is asked for rows of."""
-    from errorfloor.engines.duckdb import DuckDBEngine
-
-    seen, query = [], DuckDBEngine.query
-
-    def noted(self, statement, *rest):
-        if not any(known in statement for known in ("errorfloor_notes", "duckdb_tables()")):
-            seen.append(statement)
-        return query(self, statement, *rest)
-
-    monkeypatch.setattr(DuckDBEngine, "query", noted)
-    return seen
-
-
 def rows(answer):
     return answer.to_arrow().to_pylist()
 
