@@ -19,6 +19,7 @@ from errorfloor.arithmetic import arrow
 from errorfloor.checks import Array
 from errorfloor.engines import Engine
 from errorfloor.floors.words import rounded_up
+from errorfloor.noise.lattice import Lattice
 from errorfloor.preparing.cell_noise import CellNoise
 from errorfloor.preparing.choosing import prepared_for
 from errorfloor.preparing.joint_noise import JointAdded
@@ -169,6 +170,10 @@ class _Parts:
         """Give one number of the noise of each cell."""
         return self.noises.of_kind(name)[self.kind]
 
+    def steps(self, lattice: Lattice) -> Array:
+        """Give what each cell adds, in whole steps of its lattice."""
+        return np.rint(self.weights * self.numbers / float(lattice.size))
+
     def total(self, values: Array, size: int) -> Array:
         """Add the numbers of cells up, by group; of those that are defined."""
         return np.bincount(self.place, values, size)
@@ -239,10 +244,12 @@ def _joined(
     sums = shown_of(origins[0].column) if is_whole and added.keeps_sums else frozenset()
     if frozenset(hexes(read.question.keys)) in sums:  # a total of joint noise is as near as a cell
         reach, deviation = np.full(size, added.high - added.spare), added.standard_error
-        steps = [np.rint(each.weights * each.numbers / float(lattice.size)) for each in sources]
-        if isinstance(one.output.formula, Sum) and sum(float(np.abs(each).sum()) for each in steps) < WHOLE:
-            found_steps = np.asarray(sum(each.total(own, size) for each, own in zip(sources, steps, strict=True)))
-            value, off, slack = multiples(found_steps.astype(np.int64), lattice), np.zeros(size), np.zeros(size)
+        steps = total(lambda each: each.steps(lattice))
+        if (
+            isinstance(one.output.formula, Sum)
+            and total(lambda each: np.abs(each.steps(lattice))).max(initial=0) < WHOLE
+        ):
+            value, off, slack = multiples(steps.astype(np.int64), lattice), np.zeros(size), np.zeros(size)
     else:
         reach = total(lambda each: each.weights * (each.of_cell("high") - each.of_cell("spare"))) / divisor
         spread = total(lambda each: (each.weights * each.of_cell("standard_error")) ** 2) ** 0.5
